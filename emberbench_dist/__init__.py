@@ -1,0 +1,1 @@
+"""EMBERBench's distributed evaluator."""

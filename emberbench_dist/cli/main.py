@@ -1,0 +1,5 @@
+"""Register the commands."""
+
+
+def main() -> None:
+    """Run dist-eval."""

@@ -1,0 +1,1 @@
+"""Frozen bytes and values: canonical JSON, SplitMix64, scenarios, observations, actions."""

@@ -1,0 +1,96 @@
+"""The error tree: a leaf that every layer may import."""
+
+from __future__ import annotations
+
+__all__ = [
+    "AgentSpecError",
+    "ArtifactError",
+    "ClusterError",
+    "EmberBenchError",
+    "EpisodeFailedError",
+    "EvaluationError",
+    "InvalidActionError",
+    "LedgerError",
+    "ManifestError",
+    "ModelOutputError",
+    "ObservationFormatError",
+    "ReplayError",
+    "RunFolderError",
+    "RunInterruptedError",
+    "ScenarioError",
+    "SimulationError",
+]
+
+
+class EmberBenchError(Exception):
+    """Any error of this package; its message says what, where and what to do."""
+
+
+class ScenarioError(EmberBenchError):
+    """A scenario document that breaks a rule."""
+
+
+class ManifestError(EmberBenchError):
+    """An evaluation manifest that breaks a rule."""
+
+
+class ObservationFormatError(EmberBenchError):
+    """An observation text or object that is not in canonical form."""
+
+
+class SimulationError(EmberBenchError):
+    """A simulator used after its end, or a fire model that broke its contract."""
+
+
+class InvalidActionError(EmberBenchError):
+    """Actions that are not exactly one legal action per active person."""
+
+
+class ModelOutputError(InvalidActionError):
+    """Output of a decision model that the simulator would not accept."""
+
+
+class ReplayError(EmberBenchError):
+    """A run record that replay does not reproduce."""
+
+    def __init__(self, message: str, step: int | None = None) -> None:
+        """Keep the first diverging step (None: the header or the initial state)."""
+        super().__init__(message)
+        self.step = step
+
+
+class EvaluationError(EmberBenchError):
+    """An evaluation that broke the agent lifecycle or could not be set up."""
+
+
+class AgentSpecError(EvaluationError):
+    """An agent SPEC that does not lead to an agent factory."""
+
+
+class EpisodeFailedError(EvaluationError):
+    """An agent that failed in a worker process; carries what was known there."""
+
+    def __init__(self, message: str, *, failure: object = None) -> None:
+        """Keep the `Failure` record: episode, scenario, seed, step, type, message, traceback."""
+        super().__init__(message)
+        self.failure = failure
+
+
+class RunFolderError(EmberBenchError):
+    """A run folder that is missing, in use, of another run, or not writable."""
+
+
+class LedgerError(RunFolderError):
+    """A ledger that is corrupt, foreign, or of another schema."""
+
+
+class ArtifactError(EmberBenchError):
+    """An artifact or a table that cannot be written or read."""
+
+
+class ClusterError(EmberBenchError):
+    """Workers that could not be started, or were lost too often."""
+
+
+class RunInterruptedError(EmberBenchError):
+    """A run that was stopped by a signal and can be resumed."""

@@ -1,0 +1,1 @@
+"""The world: movement, fire, trapping, run record and replay."""
