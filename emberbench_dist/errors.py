@@ -6,6 +6,7 @@ __all__ = [
     "AgentSpecError",
     "ArtifactError",
     "ClusterError",
+    "DiskFullError",
     "EmberBenchError",
     "EpisodeFailedError",
     "EvaluationError",
@@ -16,7 +17,6 @@ __all__ = [
     "ObservationFormatError",
     "ReplayError",
     "RunFolderError",
-    "RunInterruptedError",
     "ScenarioError",
     "SimulationError",
 ]
@@ -80,6 +80,10 @@ class RunFolderError(EmberBenchError):
     """A run folder that is missing, in use, of another run, or not writable."""
 
 
+class DiskFullError(RunFolderError):
+    """A disk or quota that is full: what is committed is safe, the run can be resumed."""
+
+
 class LedgerError(RunFolderError):
     """A ledger that is corrupt, foreign, or of another schema."""
 
@@ -90,7 +94,3 @@ class ArtifactError(EmberBenchError):
 
 class ClusterError(EmberBenchError):
     """Workers that could not be started, or were lost too often."""
-
-
-class RunInterruptedError(EmberBenchError):
-    """A run that was stopped by a signal and can be resumed."""

@@ -1,1 +1,1 @@
-"""To be written."""
+"""Who plays, and how: the interface, its lifecycle rules, the baselines, the registry."""

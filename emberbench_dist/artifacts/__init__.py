@@ -1,1 +1,1 @@
-"""To be written."""
+"""Everything on disk: run folder, ledger, artifact and traces, Parquet."""

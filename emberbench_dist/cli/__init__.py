@@ -1,1 +1,1 @@
-"""To be written."""
+"""The command `dist-eval`: parse, call, print, exit code."""

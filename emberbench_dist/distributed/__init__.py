@@ -1,1 +1,1 @@
-"""To be written."""
+"""Many processes, the same result: the worker pool on Ray."""

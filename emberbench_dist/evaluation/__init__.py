@@ -1,1 +1,1 @@
-"""To be written."""
+"""The manifest, one episode, its metrics: no disk to write, no cluster."""

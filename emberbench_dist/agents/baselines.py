@@ -1,0 +1,129 @@
+"""The built-in agents: `stay`, `greedy`, `counting` and `shuffle`."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+
+from emberbench_dist.contract.actions import Action
+from emberbench_dist.contract.document import Position
+from emberbench_dist.contract.observation import GridMap, Observation, Status, serialize_observation
+from emberbench_dist.contract.rng import SplitMix64
+from emberbench_dist.simulator.grid import Cell, board, grid_of
+
+
+class Stay:
+    """Nobody moves."""
+
+    def act(self, observation: Observation) -> dict[str, Action]:
+        """Return `stay` for everybody."""
+        return dict.fromkeys(observation.active, Action.STAY)
+
+
+class Counting:
+    """Everybody cycles through the actions, out of phase with each other.
+
+    It keeps a count, so it shows at once whether an agent leaks into the next episode.
+    """
+
+    def __init__(self) -> None:
+        """Start to count."""
+        self._count = 0
+
+    def act(self, observation: Observation) -> dict[str, Action]:
+        """Return the next action of each person's cycle."""
+        options = observation.allowed_actions
+        self._count += 1
+        return {
+            person: options[(self._count + place) % len(options)]
+            for place, person in enumerate(observation.active)
+        }
+
+
+class Shuffle:
+    """Everybody moves at random, where chance is a digest of the observation."""
+
+    def act(self, observation: Observation) -> dict[str, Action]:
+        """Return pseudo-random actions: the same observation gives the same ones."""
+        digest = sha256(serialize_observation(observation).encode()).digest()
+        rng, options = SplitMix64(int.from_bytes(digest[:8], "big")), observation.allowed_actions
+        return {person: options[rng.next_u64() % len(options)] for person in observation.active}
+
+
+class Greedy:
+    """Everybody takes a shortest path to the nearest exit that does not burn.
+
+    Paths avoid walls and burning cells and ignore other people. Among equal steps the first of
+    north, south, east, west is taken; who has no path stays.
+    """
+
+    def __init__(self) -> None:
+        """Start without a field."""
+        self._map: GridMap | None = None
+        self._burning: tuple[Position, ...] | None = None
+        self._field: ExitField | None = None
+
+    def act(self, observation: Observation) -> dict[str, Action]:
+        """Return each person's next step."""
+        field = self._field_for(observation)
+        active = Status.ACTIVE
+        return {
+            person.id: field.next_step(person.position)
+            for person in observation.people
+            if person.status is active
+        }
+
+    def _field_for(self, observation: Observation) -> ExitField:
+        """Keep the field for as long as nothing ignites."""
+        if (
+            self._field is None
+            or observation.burning is not self._burning
+            or observation.map is not self._map
+        ):
+            self._map, self._burning = observation.map, observation.burning
+            self._field = ExitField(observation.map, observation.burning)
+        return self._field
+
+
+class ExitField:
+    """For each cell, the first step of a shortest path to an exit that does not burn.
+
+    One flood from all exits answers for everybody: each round marks the cells that it reaches
+    with the direction they were reached from.
+    """
+
+    def __init__(self, world: GridMap, burning: tuple[Position, ...]) -> None:
+        """Flood the map from its exits, around `burning`."""
+        grid = grid_of(world)
+        self._stride = stride = grid.stride
+        left = grid.open_cells & ~board(grid.cell(position) for position in burning)
+        frontier = board(grid.exits) & left
+        left ^= frontier
+        north = south = east = west = 0
+        while frontier:
+            from_north, from_south = left & frontier << stride, left & frontier >> stride
+            from_east, from_west = left & frontier >> 1, left & frontier << 1
+            north |= from_north
+            south |= from_south
+            east |= from_east
+            west |= from_west
+            frontier = from_north | from_south | from_east | from_west
+            left ^= frontier
+        size = len(grid.terrain) // 8 + 1
+        self._marks = [
+            (action, marked.to_bytes(size, "little"))
+            for action, marked in (
+                (Action.NORTH, north),
+                (Action.SOUTH, south),
+                (Action.EAST, east),
+                (Action.WEST, west),
+            )
+        ]
+
+    def next_step(self, position: Position) -> Action:
+        """Return the action to take at `position`: `stay` on an exit or where no path is."""
+        cell: Cell = position[0] * self._stride + position[1]
+        byte, bit = cell >> 3, 1 << (cell & 7)
+        for action, marked in self._marks:
+            if marked[byte] & bit:
+                return action
+        return Action.STAY

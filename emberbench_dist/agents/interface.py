@@ -1,0 +1,102 @@
+"""The boundary between evaluator and decision model: `Observation -> {person id: Action}`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from emberbench_dist.agents.execution import ReportsExecution, StepExecution
+from emberbench_dist.contract.actions import Action, ActionOutput, check_actions
+from emberbench_dist.contract.observation import Observation
+from emberbench_dist.errors import EvaluationError
+
+
+class Agent(Protocol):
+    """A decision model for one episode."""
+
+    def act(self, observation: Observation) -> ActionOutput:
+        """Return exactly one action per active person."""
+        ...
+
+
+AgentFactory = Callable[[], Agent]
+Policy = Callable[[Observation], ActionOutput]
+
+
+class PolicyAgent:
+    """Adapt a stateless policy (observation to actions) to `Agent`."""
+
+    def __init__(self, policy: Policy) -> None:
+        """Ask `policy`, which all episodes share, for every action."""
+        self._policy = policy
+
+    def act(self, observation: Observation) -> ActionOutput:
+        """Return the policy's actions."""
+        return self._policy(observation)
+
+
+class EpisodePolicy:
+    """Bind one agent to one episode: steps in order from 0, every output checked.
+
+    Raises `EvaluationError` for an observation out of order, before the agent sees it, and
+    `ModelOutputError` for output that the simulator would not accept. What the agent raises
+    passes through unchanged (model interface, sections 4 and 6).
+    """
+
+    def __init__(self, agent: Agent) -> None:
+        """Bind `agent`; keep its accounting where it reports any."""
+        self._agent = agent
+        self._next_step = 0
+        self._reports = agent if isinstance(agent, ReportsExecution) else None
+        self.executions: list[StepExecution | None] = []
+
+    def __call__(self, observation: Observation) -> dict[str, Action]:
+        """Return the agent's checked actions for the next step."""
+        if observation.step != self._next_step:
+            raise EvaluationError(
+                f"the agent is bound to one episode and expects step {self._next_step}, "
+                f"got step {observation.step}; build a new agent for each episode"
+            )
+        self._next_step += 1
+        output = self._agent.act(observation)
+        if self._reports is not None:
+            self.executions.append(self._last_execution(self._reports))
+        return check_actions(observation, output)
+
+    @staticmethod
+    def _last_execution(agent: ReportsExecution) -> StepExecution | None:
+        execution = agent.last_execution()
+        if execution is not None and not isinstance(execution, StepExecution):
+            raise EvaluationError(
+                "last_execution() must return a StepExecution or None, "
+                f"got {type(execution).__name__}"
+            )
+        return execution
+
+
+class FreshAgents:
+    """Build a new agent for each episode and refuse any that was returned before.
+
+    Reuse is detected by identity: every agent is kept alive, so identities stay unique for as
+    long as this object lives. Use one per evaluation run (model interface, section 4).
+    """
+
+    def __init__(self, factory: AgentFactory) -> None:
+        """Build agents with `factory`, called without arguments."""
+        self._factory = factory
+        self._earlier: dict[int, object] = {}
+
+    def __call__(self) -> EpisodePolicy:
+        """Return a new agent, bound to the next episode; `EvaluationError` for any other object."""
+        agent = self._factory()
+        if not callable(getattr(agent, "act", None)):
+            raise EvaluationError(
+                f"the agent factory returned {type(agent).__name__}, which has no act() method"
+            )
+        if id(agent) in self._earlier:
+            raise EvaluationError(
+                "the agent factory returned an agent of an earlier episode; "
+                "it must build a new one each time it is called"
+            )
+        self._earlier[id(agent)] = agent
+        return EpisodePolicy(agent)

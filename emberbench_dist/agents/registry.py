@@ -1,0 +1,122 @@
+"""From an agent SPEC to an agent factory.
+
+A SPEC is a name in the entry-point group `emberbench_dist.agents`, `package.module:factory`,
+or `path/to/file.py:factory`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import inspect
+import sys
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from emberbench_dist.errors import AgentSpecError
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from emberbench_dist.agents.interface import AgentFactory
+
+GROUP = "emberbench_dist.agents"
+
+
+def known_agents() -> dict[str, EntryPoint]:
+    """Return the registered agents by name, sorted; `AgentSpecError` for a name taken twice."""
+    found: dict[str, EntryPoint] = {}
+    for entry in sorted(entry_points(group=GROUP), key=lambda entry: (entry.name, entry.value)):
+        other = found.setdefault(entry.name, entry)
+        if other.value != entry.value:
+            raise AgentSpecError(
+                f"the agent name {entry.name!r} is registered twice, for {other.value} and "
+                f"{entry.value}; give the one you mean as module:factory"
+            )
+    return found
+
+
+def load_agent(spec: str) -> AgentFactory:
+    """Return the factory that `spec` names; `AgentSpecError` says what is wrong with it."""
+    target, colon, attribute = spec.rpartition(":")
+    if not colon:
+        entry = known_agents().get(spec)
+        if entry is None:
+            raise AgentSpecError(
+                f"there is no agent named {spec!r}; known are {', '.join(known_agents())}, "
+                "or give package.module:factory or path/to/file.py:factory"
+            )
+        target, _, attribute = entry.value.partition(":")
+    if not target or not attribute:
+        raise AgentSpecError(f"{spec!r} must be module:factory or file.py:factory")
+    return _factory_in(_import(spec, target), spec, attribute)
+
+
+def _import(spec: str, target: str) -> ModuleType:
+    try:
+        return _import_file(Path(target)) if target.endswith(".py") else _import_module(target)
+    except AgentSpecError:
+        raise
+    except BaseException as error:  # user code may raise anything while it is imported
+        if isinstance(error, KeyboardInterrupt):
+            raise
+        raise AgentSpecError(f"agent {spec!r} cannot be imported: {_in_one_line(error)}") from error
+
+
+def _import_module(name: str) -> ModuleType:
+    # A console script does not have the working directory on its path; `python -m` does.
+    folder = str(Path.cwd())
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+    return importlib.import_module(name)
+
+
+def _import_file(path: Path) -> ModuleType:
+    if not path.is_file():
+        raise AgentSpecError(f"there is no agent file {str(path)!r}")
+    path = path.resolve()
+    name = f"{path.stem}@{path.parent}"
+    if name in sys.modules:
+        return sys.modules[name]
+    found = importlib.util.spec_from_file_location(name, path)
+    if found is None or found.loader is None:
+        raise AgentSpecError(f"{str(path)!r} is not a Python file")
+    module = importlib.util.module_from_spec(found)
+    sys.modules[name] = module
+    # Its neighbours can be imported, as if it had been started with `python file.py`.
+    if str(path.parent) not in sys.path:
+        sys.path.insert(0, str(path.parent))
+    try:
+        found.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module
+
+
+def _factory_in(module: ModuleType, spec: str, attribute: str) -> AgentFactory:
+    factory: Any = module
+    for name in attribute.split("."):
+        factory = getattr(factory, name, None)
+        if factory is None:
+            raise AgentSpecError(f"agent {spec!r}: {module.__name__} has no {attribute!r}")
+    if not callable(factory):
+        raise AgentSpecError(
+            f"agent {spec!r}: {attribute!r} is {type(factory).__name__}, not a factory"
+        )
+    try:
+        inspect.signature(factory).bind()
+    except TypeError as error:
+        raise AgentSpecError(
+            f"agent {spec!r}: the factory is called without arguments, but {error}"
+        ) from error
+    except ValueError:  # a callable of C has no signature; calling it will tell
+        pass
+    return factory  # type: ignore[no-any-return]
+
+
+def _in_one_line(error: BaseException) -> str:
+    frames = inspect.getinnerframes(error.__traceback__) if error.__traceback__ else []
+    place = f" ({frames[-1].filename}, line {frames[-1].lineno})" if frames else ""
+    return f"{type(error).__name__}: {error}".replace("\n", " ") + place

@@ -1,0 +1,81 @@
+"""The canonical result: `artifact.jsonl` and `traces.jsonl`, written from the ledger.
+
+Both hold the committed prefix: episodes 0, 1, 2, ... up to the first that is not committed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from hashlib import sha256
+from itertools import islice
+from typing import Any, BinaryIO
+
+from emberbench_dist.artifacts.ledger import Ledger
+from emberbench_dist.contract.canonical import canonical_json
+from emberbench_dist.contract.versions import (
+    ARTIFACT_VERSION,
+    METRICS_VERSION,
+    OBSERVATION_VERSION,
+    SCENARIO_SCHEMA_VERSION,
+    SIMULATOR_VERSION,
+)
+from emberbench_dist.evaluation.manifest import Manifest
+from emberbench_dist.evaluation.metrics import Metrics
+
+_CHUNK = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What an artifact holds: episodes planned and committed (the prefix), and their totals."""
+
+    episodes: int
+    committed: int
+    totals: Metrics
+
+    @property
+    def complete(self) -> bool:
+        """Say whether the prefix is the whole manifest."""
+        return self.committed == self.episodes
+
+
+def header(manifest: Manifest) -> dict[str, Any]:
+    """Return the artifact's first line: what was run, never who or where."""
+    return {
+        "kind": "header",
+        "artifact_version": ARTIFACT_VERSION,
+        "manifest_id": manifest.manifest_id,
+        "manifest_hash": manifest.manifest_hash,
+        "episodes": len(manifest),
+        "schema_version": SCENARIO_SCHEMA_VERSION,
+        "simulator_version": SIMULATOR_VERSION,
+        "observation_version": OBSERVATION_VERSION,
+        "metrics_version": METRICS_VERSION,
+    }
+
+
+def write_artifact(
+    manifest: Manifest, ledger: Ledger, artifact: BinaryIO, traces: BinaryIO
+) -> Summary:
+    """Write both files in one pass over the prefix, in bounded memory; return what they hold."""
+    prefix = ledger.prefix()
+    body = sha256()
+    start = canonical_json(header(manifest)).encode() + b"\n"
+    body.update(start)
+    artifact.write(start)
+    rows = ledger.lines(prefix)
+    while chunk := list(islice(rows, _CHUNK)):
+        lines = b"".join([line + b"\n" for line, _ in chunk])
+        body.update(lines)
+        artifact.write(lines)
+        traces.write(b"".join([trace + b"\n" for _, trace in chunk]))
+    summary = Summary(len(manifest), prefix, ledger.totals(prefix))
+    footer = {
+        "kind": "footer",
+        "body_sha256": body.hexdigest(),
+        "committed": summary.committed,
+        "complete": summary.complete,
+        "totals": summary.totals,
+    }
+    artifact.write(canonical_json(footer).encode() + b"\n")
+    return summary

@@ -1,0 +1,134 @@
+"""Start a quiet local Ray that leaves nothing behind, or join a cluster on purpose."""
+
+from __future__ import annotations
+
+import logging
+import os
+import secrets
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from emberbench_dist.errors import ClusterError
+
+_MIB = 2**20
+_STORE_BYTES = 128 * _MIB
+_MIN_STORE_BYTES = 76 * _MIB  # Ray refuses less than 75 MiB
+# A socket path may have 107 bytes, and Ray adds most of them.
+_MAX_TEMP_PATH = 30
+
+# Read by Ray when it is imported or started.
+_QUIET = {
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_ENABLE_UV_RUN_RUNTIME_ENV": "0",
+    "RAY_task_events_report_interval_ms": "0",
+    "RAY_worker_niceness": "0",
+    "RAY_DEDUP_LOGS": "0",
+    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
+    "PYTHONHASHSEED": "0",
+}
+
+
+def available_cpus() -> int:
+    """Return the CPUs that this process may use: affinity and cgroup quota, at least 1."""
+    count = len(os.sched_getaffinity(0))
+    try:
+        quota, period = Path("/sys/fs/cgroup/cpu.max").read_text().split()
+        if quota != "max":
+            count = min(count, -(-int(quota) // int(period)))
+    except (OSError, ValueError):
+        pass
+    return max(1, count)
+
+
+@contextmanager
+def local_cluster(cpus: int) -> Iterator[None]:
+    """Run a Ray of this process's own, with `cpus` CPUs, and remove every trace of it."""
+    folder = _temp_folder()
+    settings = {
+        **_QUIET,
+        # Ray listens on all interfaces, so a token of this run keeps strangers out.
+        "RAY_AUTH_MODE": "token",
+        "RAY_AUTH_TOKEN": secrets.token_hex(32),
+    }
+    with _environment(settings):
+        try:
+            with _ray(
+                address="local",
+                num_cpus=cpus,
+                include_dashboard=False,
+                object_store_memory=_store_bytes(),
+                _temp_dir=str(folder),
+            ):
+                yield
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def joined_cluster(address: str) -> Iterator[None]:
+    """Join the cluster at `address`, and leave it as it is."""
+    with _ray(address=address):
+        yield
+
+
+@contextmanager
+def _ray(**options: Any) -> Iterator[None]:
+    try:
+        import ray  # noqa: PLC0415 - half a second that only a distributed run pays
+    except ImportError as error:
+        raise ClusterError(
+            f"Ray cannot be imported ({error}); install it, or play with --in-process"
+        ) from error
+    if ray.is_initialized():
+        raise ClusterError("Ray is already running in this process; call ray.shutdown() first")
+    try:
+        ray.init(
+            log_to_driver=False, logging_level=logging.ERROR, configure_logging=True, **options
+        )
+    except Exception as error:
+        ray.shutdown()
+        raise ClusterError(f"Ray could not be started: {' '.join(str(error).split())}") from error
+    try:
+        yield
+    finally:
+        ray.shutdown()
+
+
+@contextmanager
+def _environment(settings: dict[str, str]) -> Iterator[None]:
+    """Set variables for Ray's processes, and put back what was there."""
+    before = {name: os.environ.get(name) for name in (*settings, "RAY_ADDRESS")}
+    os.environ.update(settings)
+    os.environ.pop("RAY_ADDRESS", None)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+def _temp_folder() -> Path:
+    """Return a new folder with a path short enough for Ray's sockets."""
+    base = tempfile.gettempdir()
+    if len(base) > _MAX_TEMP_PATH:
+        base = "/tmp"  # noqa: S108 - mkdtemp makes a private folder in it
+    try:
+        return Path(tempfile.mkdtemp(prefix="dist-eval-", dir=base))
+    except OSError as error:
+        raise ClusterError(f"{base}: no temporary folder for Ray: {error.strerror}") from error
+
+
+def _store_bytes() -> int:
+    """Return the size of the object store: batches are small, and so may shared memory be."""
+    try:
+        free = shutil.disk_usage("/dev/shm").free  # noqa: S108 - where Ray keeps its store
+    except OSError:
+        return _STORE_BYTES
+    return max(_MIN_STORE_BYTES, min(_STORE_BYTES, free * 4 // 5))

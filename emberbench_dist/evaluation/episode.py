@@ -1,0 +1,225 @@
+"""One episode, played into canonical bytes; a batch of them, played within a time budget."""
+
+from __future__ import annotations
+
+import json
+import traceback
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
+from time import perf_counter
+from typing import Any
+
+from emberbench_dist.agents.interface import EpisodePolicy, FreshAgents
+from emberbench_dist.contract.actions import Action
+from emberbench_dist.contract.canonical import canonical_json, sha256_hex
+from emberbench_dist.contract.scenario import Scenario
+from emberbench_dist.errors import InvalidActionError
+from emberbench_dist.evaluation.manifest import Episode
+from emberbench_dist.evaluation.metrics import INTEGER_METRICS, Tally
+from emberbench_dist.simulator.simulator import Simulator
+from emberbench_dist.simulator.state import StepRecord
+
+TRACE_CODES = {
+    Action.STAY: ".",
+    Action.NORTH: "n",
+    Action.SOUTH: "s",
+    Action.EAST: "e",
+    Action.WEST: "w",
+}
+_ACTIONS = {code: action for action, code in TRACE_CODES.items()}
+_MAX_TEXT = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodeResult:
+    """A finished episode: its artifact line and trace line (no newline), and what it cost.
+
+    `metrics` are the integer metrics in the order of `INTEGER_METRICS`; `execution` is JSON
+    that is not canonical (times, accounting); `digest` seals all of it.
+    """
+
+    episode: int
+    line: bytes
+    trace: bytes
+    metrics: tuple[int | None, ...]
+    execution: bytes
+    digest: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """An episode that ended in an exception: what was raised, and where.
+
+    `step` is the step that was asked for, None before the first one. `exception` is the object
+    itself, known only in the process where it was raised.
+    """
+
+    episode: int
+    scenario_id: str
+    seed: int
+    step: int | None
+    kind: str
+    type: str
+    message: str
+    traceback: str
+    exception: BaseException | None = field(default=None, compare=False, repr=False)
+
+    def __str__(self) -> str:
+        """Say it in one line."""
+        step = "" if self.step is None else f", step {self.step}"
+        message = " ".join(self.message.split())
+        return (
+            f"episode {self.episode} (scenario {self.scenario_id}, seed {self.seed}{step}): "
+            f"{self.type}: {message}"
+        )
+
+    def without_exception(self) -> Failure:
+        """Return plain data that any process can read."""
+        return replace(self, exception=None)
+
+
+Outcome = EpisodeResult | Failure
+
+
+class Player:
+    """Play episodes one after the other, each with a fresh agent."""
+
+    def __init__(self, scenarios: Mapping[str, Scenario], agents: FreshAgents) -> None:
+        """Play episodes of `scenarios` with agents from `agents`."""
+        self._scenarios = scenarios
+        self._agents = agents
+
+    def play(self, episodes: Iterable[Episode], budget: float) -> list[Outcome]:
+        """Play in order until all are done, one fails, or `budget` seconds have passed.
+
+        Return the outcomes of those that were started. Never raises: whatever the agent raises
+        comes back as a `Failure`.
+        """
+        started, outcomes = perf_counter(), list[Outcome]()
+        for episode in episodes:
+            run = _Play(episode, self._scenarios[episode.scenario_id])
+            try:
+                outcomes.append(run.play(self._agents))
+            except BaseException as error:  # noqa: BLE001 - SystemExit and the like are the agent's
+                outcomes.append(_failure(episode, run.step, error))
+                break
+            if perf_counter() - started >= budget:
+                break
+        return outcomes
+
+
+class _Play:
+    """One play of one episode; `step` tells how far it got."""
+
+    def __init__(self, episode: Episode, scenario: Scenario) -> None:
+        self.episode = episode
+        self.scenario = scenario
+        self.step: int | None = None
+
+    def play(self, agents: Callable[[], EpisodePolicy]) -> EpisodeResult:
+        started = perf_counter()
+        policy = agents()
+        simulator = Simulator(self.scenario, self.episode.seed)
+        tally, trace = Tally(simulator.state), list[str]()
+        while not tally.state.terminated:
+            self.step = tally.state.step
+            record = simulator.step(policy(simulator.observe()))
+            tally.add(record)
+            trace.append("".join([TRACE_CODES[choice] for choice in record.choices]))
+        seconds = perf_counter() - started
+        return finish(self.episode, self.scenario, tally, trace, _execution(seconds, policy))
+
+
+def finish(
+    episode: Episode, scenario: Scenario, tally: Tally, trace: list[str], execution: bytes = b"{}"
+) -> EpisodeResult:
+    """Return the result of a played (or replayed) episode as canonical bytes."""
+    metrics = tally.metrics(scenario)
+    reason = tally.state.termination_reason
+    line = {
+        "kind": "episode",
+        "episode": episode.index,
+        "scenario_id": scenario.scenario_id,
+        "scenario_hash": scenario.scenario_hash,
+        "seed": episode.seed,
+        "termination_reason": reason,
+        "metrics": metrics,
+        "people": tally.people(),
+        "trace_sha256": sha256_hex(canonical_json({"actions": trace})),
+        "final_state_sha256": sha256_hex(canonical_json(tally.state.to_dict())),
+    }
+    return sealed(
+        episode.index,
+        canonical_json(line).encode(),
+        canonical_json({"actions": trace, "episode": episode.index}).encode(),
+        tuple(metrics[name] for name in INTEGER_METRICS),
+        execution,
+    )
+
+
+def replay(scenario: Scenario, seed: int, trace: Iterable[str]) -> Iterator[StepRecord]:
+    """Yield the steps of an episode from its trace, without its agent.
+
+    Raises `InvalidActionError` or `SimulationError` where the trace does not fit the episode.
+    """
+    simulator = Simulator(scenario, seed)
+    for codes in trace:
+        active = simulator.observe().active
+        if len(codes) != len(active):
+            raise InvalidActionError(
+                f"step {simulator.state.step}: the trace has {len(codes)} actions for "
+                f"{len(active)} active people"
+            )
+        choices = {person: _ACTIONS.get(code) for person, code in zip(active, codes, strict=True)}
+        yield simulator.step(choices)
+
+
+def sealed(
+    episode: int,
+    line: bytes,
+    trace: bytes,
+    metrics: tuple[int | None, ...],
+    execution: bytes,
+) -> EpisodeResult:
+    """Return a result whose digest covers every part of it."""
+    head = canonical_json([episode, list(metrics), len(line), len(trace)]).encode()
+    digest = sha256(b"\n".join((head, line, trace, execution))).digest()
+    return EpisodeResult(episode, line, trace, metrics, execution, digest)
+
+
+def _execution(seconds: float, policy: EpisodePolicy) -> bytes:
+    steps: list[dict[str, Any] | None] = [
+        None if step is None else step.to_dict() for step in policy.executions
+    ]
+    return json.dumps({"seconds": round(seconds, 6), "steps": steps}).encode()
+
+
+def _failure(episode: Episode, step: int | None, error: BaseException) -> Failure:
+    def formatted() -> str:
+        told = traceback.TracebackException.from_exception(error, limit=-30, compact=True)
+        return "".join(told.format())
+
+    return Failure(
+        episode=episode.index,
+        scenario_id=episode.scenario_id,
+        seed=episode.seed,
+        step=step,
+        kind="agent",
+        type=type(error).__name__,
+        message=_plain(lambda: str(error)),
+        traceback=_plain(formatted),
+        exception=error,
+    )
+
+
+def _plain(make: Callable[[], str]) -> str:
+    """Return text that any process, terminal and database accepts, of bounded length."""
+    try:
+        text = make()
+    except Exception as error:  # noqa: BLE001 - a user's __str__ may raise anything
+        text = f"(its text cannot be shown: {type(error).__name__})"
+    text = text.encode("utf-8", "backslashreplace").decode()
+    if len(text) > _MAX_TEXT:
+        text = f"{text[:_MAX_TEXT]}… ({len(text)} characters)"
+    return text

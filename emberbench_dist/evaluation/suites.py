@@ -1,0 +1,30 @@
+"""The built-in manifests, shipped with the package."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from emberbench_dist.errors import ManifestError
+
+_PACKAGE = Path(__file__).parents[1]
+
+
+def built_in_manifests() -> dict[str, Path]:
+    """Return the built-in manifests by name."""
+    # Beside the modules in an installed package, beside the package in a checkout.
+    folders = (_PACKAGE / "manifests", _PACKAGE.parent / "manifests")
+    folder = next((folder for folder in folders if folder.is_dir()), _PACKAGE)
+    return {path.stem: path for path in sorted(folder.glob("*.json"))}
+
+
+def find_manifest(name: str) -> Path:
+    """Return the manifest file that `name` means: a path, or a built-in name."""
+    path = Path(name)
+    if path.exists():
+        return path
+    known = built_in_manifests()
+    if name not in known:
+        raise ManifestError(
+            f"{name}: there is no such file, and the built-in manifests are {', '.join(known)}"
+        )
+    return known[name]

@@ -1,0 +1,169 @@
+"""Which episodes to play next: a pure state machine without clock, process or disk.
+
+Episodes travel in batches, in manifest order. A batch carries a time budget: what a worker did
+not start within it comes back. So the size of a batch follows the measured cost of episodes,
+and a slow episode never holds up the ones behind it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from heapq import heapify, heappop, heappush
+
+WorkerId = int
+
+SLICE_SECONDS = 0.25
+MAX_BATCH = 2000
+MAX_CRASHES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Consecutive episodes that travel in one call."""
+
+    episodes: range
+    alone: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Crash:
+    """A worker died while it played only this episode; `final` when it will not be tried again."""
+
+    episode: int
+    final: bool
+
+
+class Schedule:
+    """Hand out pending episodes to workers that come and go.
+
+    The lowest failure decides: nothing at or above it is started any more, everything below it
+    still is. Episodes that shared a batch with a worker's death are suspects and are tried
+    alone; only a death alone is charged, and `max_crashes` of them are final.
+    """
+
+    def __init__(
+        self,
+        pending: Iterable[range],
+        *,
+        max_crashes: int = MAX_CRASHES,
+        crashes: Mapping[int, int] | None = None,
+        first_size: int = 1,
+    ) -> None:
+        """Plan the ascending ranges of `pending`."""
+        self._pending = [(span.start, span.stop) for span in pending]
+        self._left = sum(stop - start for start, stop in self._pending)
+        self._suspects: list[int] = []
+        self._crashes = dict(crashes or {})
+        self._max_crashes = max_crashes
+        self._size = first_size
+        self._queues: dict[WorkerId, deque[Batch]] = {}
+        self.limit: int | None = None
+        heapify(self._pending)
+
+    @property
+    def done(self) -> bool:
+        """Say whether nothing is in flight and nothing is left to start."""
+        return not self.in_flight and not self._has_pending() and not self._has_suspect()
+
+    @property
+    def in_flight(self) -> int:
+        """Return the number of batches in flight."""
+        return sum(map(len, self._queues.values()))
+
+    @property
+    def workers(self) -> list[WorkerId]:
+        """Return the workers that are here."""
+        return list(self._queues)
+
+    def join(self, worker: WorkerId) -> None:
+        """Count on a new worker."""
+        self._queues[worker] = deque()
+
+    def assign(self, worker: WorkerId) -> Batch | None:
+        """Return the next batch for a worker, or None where it has enough."""
+        queue = self._queues[worker]
+        if self._has_suspect():
+            if queue:
+                return None  # it must come to rest first
+            batch = Batch(_single(heappop(self._suspects)), alone=True)
+        elif len(queue) >= self._window() or not self._has_pending():
+            return None
+        else:
+            batch = Batch(self._take())
+        queue.append(batch)
+        return batch
+
+    def finished(self, worker: WorkerId, played: int) -> None:
+        """Note that a worker played the first `played` episodes of its oldest batch."""
+        episodes = self._queues[worker].popleft().episodes
+        rest = episodes[played:]
+        self._give_back(rest)
+        if rest:
+            self._size = max(1, math.ceil(played * 1.25))
+        elif len(episodes) >= self._size:
+            self._size = min(self._size * 2, MAX_BATCH)
+
+    def lost(self, worker: WorkerId, *, charged: bool) -> Crash | None:
+        """Note that a worker is gone; say which episode is to blame, if one was alone with it."""
+        queue = self._queues.pop(worker, deque())
+        if not queue:
+            return None
+        running = queue.popleft().episodes
+        for waiting in queue:
+            self._give_back(waiting.episodes)
+        if not charged:
+            self._give_back(running)
+            return None
+        if len(running) > 1:
+            for episode in running:
+                heappush(self._suspects, episode)
+            return None
+        return self._charge(running[0])
+
+    def fail(self, episode: int) -> None:
+        """Start nothing at or above a failed episode any more."""
+        self.limit = episode if self.limit is None else min(self.limit, episode)
+
+    def _charge(self, episode: int) -> Crash:
+        count = self._crashes[episode] = self._crashes.get(episode, 0) + 1
+        final = count >= self._max_crashes
+        if not final:
+            heappush(self._suspects, episode)
+        return Crash(episode, final)
+
+    def _window(self) -> int:
+        """Keep a second batch ready where batches are short; a slow episode waits for nobody."""
+        return 2 if self._size > 1 and self._left > self._size * len(self._queues) else 1
+
+    def _take(self) -> range:
+        start, stop = heappop(self._pending)
+        if self.limit is not None:
+            stop = min(stop, self.limit)
+        # Smaller batches towards the end, so that all workers end together.
+        share = math.ceil(self._left / (4 * len(self._queues)))
+        cut = min(stop, start + max(1, min(self._size, share)))
+        if cut < stop:
+            heappush(self._pending, (cut, stop))
+        self._left -= cut - start
+        return range(start, cut)
+
+    def _give_back(self, episodes: range) -> None:
+        if episodes:
+            heappush(self._pending, (episodes.start, episodes.stop))
+            self._left += len(episodes)
+
+    def _has_pending(self) -> bool:
+        return bool(self._pending) and self._below_limit(self._pending[0][0])
+
+    def _has_suspect(self) -> bool:
+        return bool(self._suspects) and self._below_limit(self._suspects[0])
+
+    def _below_limit(self, episode: int) -> bool:
+        return self.limit is None or episode < self.limit
+
+
+def _single(episode: int) -> range:
+    return range(episode, episode + 1)
