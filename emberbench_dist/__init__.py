@@ -44,6 +44,8 @@ if TYPE_CHECKING:
     from emberbench_dist.simulator.simulator import Simulator
     from emberbench_dist.simulator.state import SimulationState, StepRecord
 
+__version__ = "0.1.0"
+
 _HOME = {
     "Action": "contract.actions",
     "Agent": "agents.interface",

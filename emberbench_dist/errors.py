@@ -54,7 +54,7 @@ class ReplayError(EmberBenchError):
     """A run record that replay does not reproduce."""
 
     def __init__(self, message: str, step: int | None = None) -> None:
-        """Keep the first diverging step (None: the header or the initial state)."""
+        """Keep the first diverging step (0: the initial state; None: the header)."""
         super().__init__(message)
         self.step = step
 

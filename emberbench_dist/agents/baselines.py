@@ -96,7 +96,7 @@ class ExitField:
         grid = grid_of(world)
         self._stride = stride = grid.stride
         left = grid.open_cells & ~board(grid.cell(position) for position in burning)
-        frontier = board(grid.exits) & left
+        frontier = grid.exit_cells & left
         left ^= frontier
         north = south = east = west = 0
         while frontier:

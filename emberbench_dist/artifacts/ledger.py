@@ -172,6 +172,10 @@ class Ledger:
             for row in self._rows("SELECT * FROM failures ORDER BY episode")
         ]
 
+    def crashes(self) -> dict[int, int]:
+        """Return how many workers died with each episode, where any did."""
+        return dict(self._rows("SELECT episode, count FROM crashes"))
+
     def sessions(self) -> list[tuple[float, float, int]]:
         """Return (started, updated, committed) of each session, in order."""
         return list(self._rows("SELECT started, updated, committed FROM sessions ORDER BY session"))

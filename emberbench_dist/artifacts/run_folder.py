@@ -13,8 +13,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from filelock import FileLock, Timeout
-
 from emberbench_dist.errors import DiskFullError, RunFolderError
 
 
@@ -63,6 +61,9 @@ class RunFolder:
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Hold the folder for one driver; `RunFolderError` names the driver that has it."""
+        # Loaded here: without a folder, an evaluation needs only the standard library.
+        from filelock import FileLock, Timeout  # noqa: PLC0415
+
         owner = self.path / "run.owner.json"
         lock = FileLock(self.path / "run.lock")
         try:

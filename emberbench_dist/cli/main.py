@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 from click_default_group import DefaultGroup
 
+from emberbench_dist import __version__
 from emberbench_dist.errors import ClusterError, DiskFullError, EmberBenchError
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ class _Commands(DefaultGroup):  # type: ignore[misc] # click-default-group has n
     default_if_no_args=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-@click.version_option(package_name="emberbench-dist")
+@click.version_option(__version__)
 def cli() -> None:
     """Evaluate decision models on EMBERBench, with byte-identical results.
 

@@ -32,8 +32,9 @@ class Reporter:
 
     @contextmanager
     def shown(self, planned: int) -> Iterator[None]:
-        """Show a bar of `planned` episodes on a terminal."""
+        """Show a bar of `planned` episodes on a terminal, a line now and then elsewhere."""
         if not self._console.is_terminal:
+            self._next_line = time.monotonic() + _SECONDS_BETWEEN_LINES
             yield
             return
         columns = (
@@ -52,22 +53,14 @@ class Reporter:
 
     def report(self, progress: RunProgress) -> None:
         """Take in how far the run is."""
-        rate = progress.played / progress.seconds if progress.seconds else 0.0
+        rate = f"{progress.played / progress.seconds:.1f}/s" if progress.seconds else ""
         failures = f"{progress.failed} failed" if progress.failed else ""
         if self._bar is not None:
             task = self._bar.task_ids[0]
-            self._bar.update(
-                task, completed=progress.committed, rate=f"{rate:.1f}/s", failures=failures
-            )
-            return
-        now = time.monotonic()
-        if now >= self._next_line and not self._console.is_terminal:
-            self._next_line = now + _SECONDS_BETWEEN_LINES
-            parts = (
-                f"{progress.committed} of {progress.planned} episodes",
-                f"{rate:.1f} episodes/s",
-                failures,
-            )
+            self._bar.update(task, completed=progress.committed, rate=rate, failures=failures)
+        elif time.monotonic() >= self._next_line:
+            self._next_line += _SECONDS_BETWEEN_LINES
+            parts = f"{progress.committed} of {progress.planned} episodes", rate, failures
             self.say(", ".join(part for part in parts if part))
 
 

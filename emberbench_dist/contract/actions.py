@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeGuard
 
 from emberbench_dist.contract.canonical import canonical_json, parse_json
 from emberbench_dist.contract.document import Node, shown
@@ -30,7 +30,9 @@ ActionOutput = Mapping[str, ActionValue]
 
 ALLOWED_ACTIONS: tuple[Action, ...] = tuple(Action)
 _BY_VALUE: dict[str, Action] = {action.value: action for action in Action}
-_PLAIN_TYPES = {str, Action}
+# Types by identity: a foreign class may claim to equal `str`, and so may its class.
+_TEXT = {id(str)}
+_PLAIN = {id(str), id(Action)}
 
 
 def read_actions(active: tuple[str, ...], output: object) -> list[Action]:
@@ -40,10 +42,14 @@ def read_actions(active: tuple[str, ...], output: object) -> list[Action]:
     Raises `InvalidActionError` unless `output` is a mapping with exactly one entry per active
     person, each an `Action` or its string value (contract: Phase order, 2).
     """
-    if type(output) is dict and len(output) == len(active):
+    if (
+        type(output) is dict
+        and len(output) == len(active)
+        and _TEXT.issuperset(map(id, map(type, output)))
+        and _PLAIN.issuperset(map(id, map(type, output.values())))
+    ):
         try:
-            if _PLAIN_TYPES.issuperset(map(type, output.values())):
-                return [_BY_VALUE[output[person]] for person in active]
+            return [_BY_VALUE[output[person]] for person in active]
         except KeyError:
             pass
     return _read_slowly(active, output)
@@ -58,7 +64,7 @@ def _read_slowly(active: tuple[str, ...], output: object) -> list[Action]:
     expected = set(active)
     found: dict[str, Action] = {}
     for key, value in output.items():
-        if not isinstance(key, str):
+        if not _is_text(key):
             raise InvalidActionError(f"person ids must be text, got {_named(key)}")
         person = str.__str__(key)
         if person not in expected:
@@ -73,7 +79,7 @@ def _read_slowly(active: tuple[str, ...], output: object) -> list[Action]:
 
 
 def _read_action(person: str, value: object) -> Action:
-    action = _BY_VALUE.get(str.__str__(value)) if isinstance(value, str) else None
+    action = _BY_VALUE.get(str.__str__(value)) if _is_text(value) else None
     if action is None:
         options = ", ".join(_BY_VALUE)
         raise InvalidActionError(
@@ -82,11 +88,16 @@ def _read_action(person: str, value: object) -> Action:
     return action
 
 
+def _is_text(value: object) -> TypeGuard[str]:
+    """Say whether a value is a string; unlike `isinstance`, do not ask the value."""
+    return issubclass(type(value), str)
+
+
 def _named(value: object) -> str:
     """Name a value of any type without running its code."""
     if value is None or type(value) in (bool, int, float):
         return shown(value)
-    return shown(str.__str__(value)) if isinstance(value, str) else type(value).__name__
+    return shown(str.__str__(value)) if _is_text(value) else type(value).__name__
 
 
 def check_actions(observation: Observation, output: object) -> dict[str, Action]:

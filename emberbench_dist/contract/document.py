@@ -125,7 +125,7 @@ class Node:
         if not isinstance(value, list) or [type(item) for item in value] != [int, int]:
             self.fail(f"must be [row, col], two integers, got {shown(value)}")
         if not (0 <= value[0] < height and 0 <= value[1] < width):
-            self.fail(f"{value} is outside the grid of {height} rows and {width} columns")
+            self.fail(f"{shown(value)} is outside the grid of {height} rows and {width} columns")
         return (value[0], value[1])
 
     def positions(self, width: int, height: int) -> tuple[Position, ...]:

@@ -119,10 +119,19 @@ def _temp_folder() -> Path:
     base = tempfile.gettempdir()
     if len(base) > _MAX_TEMP_PATH:
         base = "/tmp"  # noqa: S108 - mkdtemp makes a private folder in it
+    _sweep(Path(base))
     try:
-        return Path(tempfile.mkdtemp(prefix="dist-eval-", dir=base))
+        return Path(tempfile.mkdtemp(prefix=f"dist-eval-{os.getpid()}-", dir=base))
     except OSError as error:
         raise ClusterError(f"{base}: no temporary folder for Ray: {error.strerror}") from error
+
+
+def _sweep(base: Path) -> None:
+    """Remove the folders of drivers that were killed before they could."""
+    for folder in base.glob("dist-eval-*-*"):
+        owner = folder.name.split("-")[2]
+        if owner.isdigit() and not Path("/proc", owner).exists():
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _store_bytes() -> int:

@@ -57,12 +57,7 @@ def on_ray(plan: Plan, *, workers: int | None = None, address: str | None = None
     if workers is not None and workers < 1:
         raise EvaluationError(f"at least one worker is needed, got {workers}")
     load_agent(plan.agent_spec)
-    setup = Setup(
-        scenarios=plan.manifest.scenarios,
-        agent_spec=plan.agent_spec,
-        import_paths=tuple(path for path in sys.path if path),
-        folder=str(Path.cwd()),
-    )
+    setup = worker_setup(plan)
 
     @contextmanager
     def open_pool() -> Iterator[Pool]:
@@ -76,3 +71,13 @@ def on_ray(plan: Plan, *, workers: int | None = None, address: str | None = None
                 yield pool
 
     return open_pool
+
+
+def worker_setup(plan: Plan) -> Setup:
+    """Return what each worker is built from."""
+    return Setup(
+        scenarios=plan.manifest.scenarios,
+        agent_spec=plan.agent_spec,
+        import_paths=tuple(path for path in sys.path if path),
+        folder=str(Path.cwd()),
+    )

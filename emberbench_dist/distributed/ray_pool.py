@@ -89,18 +89,20 @@ class RayPool:
         self._actors.pop(worker, None)
         self._calls = {call: who for call, who in self._calls.items() if who[0] != worker}
         self._start()
-        return Lost(worker, reason, charged=started and not _is_node_loss(error, reason))
+        return Lost(worker, reason, charged=started and not _is_node_loss(error))
 
 
-def _is_node_loss(error: Exception, reason: str) -> bool:
-    if isinstance(error, exceptions.NodeDiedError | exceptions.ObjectLostError):
-        return True
-    if isinstance(error, exceptions.LocalRayletDiedError):
-        return True
-    return any(mark in reason for mark in _NODE_LOSS)
+def _is_node_loss(error: Exception) -> bool:
+    lost = (
+        exceptions.NodeDiedError,
+        exceptions.ObjectLostError,
+        exceptions.LocalRayletDiedError,
+    )
+    return isinstance(error, lost) or any(mark in str(error) for mark in _NODE_LOSS)
 
 
 def _in_one_line(error: Exception) -> str:
+    """Return what happened: the last line of Ray's report, without its list of guesses."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    text = "; ".join(lines) or type(error).__name__
-    return text if len(text) <= 300 else f"{text[:300]}…"
+    text = (lines or [type(error).__name__])[-1]
+    return text.partition(" Some common causes")[0]

@@ -7,11 +7,11 @@ import socket
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from dataclasses import dataclass, field
-from importlib.metadata import version
 from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+from emberbench_dist import __version__
 from emberbench_dist.agents.interface import AgentFactory, FreshAgents
 from emberbench_dist.artifacts.artifact import Summary, write_artifact
 from emberbench_dist.artifacts.ledger import Ledger
@@ -248,7 +248,7 @@ class _Session:
             "command": list(plan.command),
             "host": socket.gethostname(),
             "python": platform.python_version(),
-            "emberbench_dist": version("emberbench-dist"),
+            "emberbench_dist": __version__,
             "started": timestamp(),
             "ended": None,
             "outcome": "running",

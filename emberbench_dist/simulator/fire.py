@@ -8,6 +8,7 @@ from typing import Protocol
 
 from emberbench_dist.contract.observation import Rules
 from emberbench_dist.contract.rng import SplitMix64
+from emberbench_dist.errors import SimulationError
 from emberbench_dist.simulator.grid import BURNING, EXIT, FLOOR, Cell, Grid
 
 
@@ -64,21 +65,27 @@ class Fire:
         self._fuel = bytearray(grid.terrain.translate(flammable))
         self.edges: list[Cell] = []
 
-    def can_ignite(self, cells: Collection[Cell]) -> bool:
-        """Say whether all these cells are on the grid, flammable and not burning."""
+    def require_fuel(self, cells: Collection[Cell], step: int) -> None:
+        """Raise `SimulationError` unless all cells are on the grid, flammable, not burning."""
         fuel = self._fuel
-        return all(0 <= cell < len(fuel) and fuel[cell] for cell in cells)
+        if not all(type(cell) is int and 0 <= cell < len(fuel) and fuel[cell] for cell in cells):
+            raise SimulationError(
+                f"step {step}: the fire model ignited a cell that burns already, "
+                "is not flammable, or is off the grid"
+            )
 
-    def burn(self, cells: Iterable[Cell], terrain: bytearray) -> None:
+    def burn(self, cells: list[Cell], terrain: bytearray) -> None:
         """Set cells on fire: in the fuel, in `terrain`, and in the frontier."""
         fuel, stride = self._fuel, self._stride
-        cells = list(cells)
         for cell in cells:
             fuel[cell] = 0
             terrain[cell] = BURNING
         edges = [candidate for candidate in self.edges if fuel[candidate]]
-        for cell in cells:
-            around = (cell - stride, cell - 1, cell + 1, cell + stride)
-            edges += [candidate for candidate in around if fuel[candidate]]
+        edges += [
+            candidate
+            for cell in cells
+            for candidate in (cell - stride, cell - 1, cell + 1, cell + stride)
+            if fuel[candidate]
+        ]
         edges.sort()
         self.edges = edges

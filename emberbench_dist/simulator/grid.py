@@ -28,11 +28,12 @@ BOUNDARY: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """Geometry of one map: terrain per cell, exits, open cells as a bitboard, move offsets."""
+    """Geometry of one map: terrain and exits per cell, bitboards of both, move offsets."""
 
     stride: int
     terrain: bytes
     exits: dict[Cell, str]
+    exit_cells: int
     open_cells: int
     offsets: dict[Action, int]
 
@@ -56,6 +57,7 @@ def grid_of(world: GridMap) -> Grid:
         stride=stride,
         terrain=bytes(terrain),
         exits=exits,
+        exit_cells=board(exits),
         open_cells=board(cell for cell, kind in enumerate(terrain) if kind < WALL),
         offsets={
             Action.STAY: 0,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from emberbench_dist.contract.canonical import canonical_json, parse_json
-from emberbench_dist.contract.document import Node
+from emberbench_dist.contract.document import Node, shown
 from emberbench_dist.contract.observation import Observation
 from emberbench_dist.contract.scenario import MAX_SEED, Scenario
 from emberbench_dist.contract.versions import (
@@ -74,7 +74,7 @@ def check_replay(record: Any, scenario: Scenario, *, source: str = "run record")
     )
     version.choice((RECORD_VERSION,))
     simulator = Simulator(scenario, _check_header(header, scenario))
-    _require_same(initial_state, simulator.state.to_dict(), step=0)
+    _require_same(source, initial_state, simulator.state.to_dict(), step=0)
     for number, node in enumerate(steps.items(), start=1):
         if not isinstance(node.value, dict) or "actions" not in node.value:
             raise ReplayError(f"{source}: {node.path}: has no actions", step=number)
@@ -82,7 +82,7 @@ def check_replay(record: Any, scenario: Scenario, *, source: str = "run record")
             replayed = simulator.step(node.value["actions"])
         except (InvalidActionError, SimulationError) as error:
             raise ReplayError(f"{source}: step {number}: {error}", step=number) from error
-        _require_same(node, replayed.to_dict(), step=number)
+        _require_same(source, node, replayed.to_dict(), step=number)
     return len(steps.value)
 
 
@@ -102,27 +102,31 @@ def _check_header(node: Node, scenario: Scenario) -> int:
     *fields, seed = node.members(*expected)
     for name, field in zip(expected, fields, strict=False):
         if field.value != expected[name]:
-            field.fail(f"is {field.value!r}; this simulator and scenario have {expected[name]!r}")
+            field.fail(
+                f"is {shown(field.value)}; this simulator and scenario have {expected[name]!r}"
+            )
     return seed.integer(0, MAX_SEED)
 
 
-def _require_same(node: Node, replayed: dict[str, Any], step: int) -> None:
+def _require_same(source: str, node: Node, replayed: dict[str, Any], step: int) -> None:
     """Compare canonical encodings; name the parts that differ."""
     if _encoded(node.value) == canonical_json(replayed):
         return
     recorded = node.value if isinstance(node.value, dict) else {}
-    parts: Iterable[str] = (
+    parts = [
         key
-        for key in sorted(recorded.keys() | replayed.keys())
-        if _encoded(recorded.get(key)) != canonical_json(replayed.get(key))
-    )
+        for key in sorted(replayed)
+        if _encoded(recorded.get(key)) != canonical_json(replayed[key])
+    ]
+    parts += [shown(key) for key in recorded if key not in replayed]
     raise ReplayError(
-        f"{node.path}: step {step} diverges from the replay in {', '.join(parts)}", step=step
+        f"{source}: {node.path}: step {step} diverges from the replay in {', '.join(parts)}",
+        step=step,
     )
 
 
 def _encoded(value: Any) -> str:
     try:
         return canonical_json(value)
-    except (TypeError, ValueError):  # not a JSON value at all, so no recorded bytes
+    except (TypeError, ValueError, RecursionError):  # not a JSON value at all, so no recorded bytes
         return ""

@@ -65,7 +65,7 @@ class Simulator:
         self._fire.burn(ignitions, self._terrain)
         # The cells from which an exit that does not burn can be reached, as a bitboard.
         open_cells = grid.open_cells & ~board(ignitions)
-        self._reach = flood(board(grid.exits), open_cells, grid.stride)
+        self._reach = flood(grid.exit_cells, open_cells, grid.stride)
         self._state = self._snapshot(0, self._trapped(), tuple(self._burning))
 
     @property
@@ -124,13 +124,14 @@ class Simulator:
         """Ask the fire model what ignites, and hold it to its contract."""
         if step % self._rules.spread_interval:
             return []
-        ignited = sorted(set(self._model.ignite(self._fire.edges, self._rng)))
-        if not self._fire.can_ignite(ignited):
-            raise SimulationError(
-                f"step {step}: the fire model ignited a cell that burns already, "
-                "is not flammable, or is off the grid"
-            )
-        return ignited
+        stream = self._rng.state
+        try:
+            ignited = set(self._model.ignite(self._fire.edges, self._rng))
+            self._fire.require_fuel(ignited, step)
+        except BaseException:
+            self._rng.state = stream  # a step that fails changes nothing
+            raise
+        return sorted(ignited)
 
     def _move(self, cells: list[Cell]) -> None:
         people, ids, stride = self._people, self._active, self._grid.stride
@@ -159,9 +160,11 @@ class Simulator:
         positions = tuple([divmod(cell, stride) for cell in ignited])
         for position in positions:
             insort(self._burning, position)
-        gone = board(ignited)
+        gone = 0
+        for cell in ignited:
+            gone |= 1 << cell
         if gone & self._reach:
-            self._reach = flood(board(self._grid.exits), self._reach & ~gone, stride)
+            self._reach = flood(self._grid.exit_cells, self._reach & ~gone, stride)
         return positions
 
     def _take_casualties(self, ignited: list[Cell]) -> tuple[Casualty, ...]:

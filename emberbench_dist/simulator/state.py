@@ -58,7 +58,7 @@ class SimulationState:
             "trapped": list(self.trapped),
             "rng_state": self.rng_state.to_dict(),
             "terminated": self.terminated,
-            "termination_reason": self.termination_reason,
+            "termination_reason": self.termination_reason and self.termination_reason.value,
         }
 
 

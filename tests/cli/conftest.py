@@ -1,0 +1,73 @@
+"""The console script as a user starts it: a process of its own in a folder of its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from manifests import hall, write_manifest
+
+SCRIPT = Path(sys.executable).with_name("dist-eval")
+
+
+@pytest.fixture
+def environment():
+    """Return the environment for a process that can import the tests' agents."""
+    return {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
+
+
+@pytest.fixture
+def dist_eval(tmp_path, environment):
+    """Return a function that runs `dist-eval` with arguments to its end."""
+
+    def call(*arguments, **options):
+        return subprocess.run(
+            [SCRIPT, *map(str, arguments)],
+            cwd=options.pop("cwd", tmp_path),
+            env=environment | options.pop("env", {}),
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+            **options,
+        )
+
+    return call
+
+
+@pytest.fixture
+def start(tmp_path, environment):
+    """Return a function that starts `dist-eval` and does not wait; all are killed at the end."""
+    started = []
+
+    def call(*arguments, **options):
+        process = subprocess.Popen(
+            [SCRIPT, *map(str, arguments)],
+            cwd=tmp_path,
+            env=environment | options.pop("env", {}),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+            **options,
+        )
+        started.append(process)
+        return process
+
+    yield call
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+@pytest.fixture
+def manifest(tmp_path):
+    """Write a manifest of 40 short episodes in two halls."""
+    return write_manifest(
+        tmp_path / "input",
+        [(hall("one"), {"first": 1, "count": 20}), (hall("two", 8), {"first": 9, "count": 20})],
+    )

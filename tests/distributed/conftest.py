@@ -1,0 +1,45 @@
+"""One local Ray for all tests that need worker processes."""
+
+from __future__ import annotations
+
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+
+from emberbench_dist.artifacts.run_folder import RunFolder
+from emberbench_dist.distributed.cluster import local_cluster
+from emberbench_dist.distributed.evaluate import worker_setup
+from emberbench_dist.evaluation.manifest import load_manifest
+from emberbench_dist.runner.run import Plan, run
+
+CPUS = 6
+
+
+@pytest.fixture(scope="session")
+def cluster():
+    """Keep a Ray of six CPUs for the session; return how many."""
+    with local_cluster(CPUS):
+        yield CPUS
+
+
+@pytest.fixture
+def play(cluster, tmp_path, monkeypatch):
+    """Return a function that plays a manifest on the shared Ray into a run folder."""
+    from emberbench_dist.distributed.ray_pool import RayPool
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[1]))
+
+    def run_it(manifest, spec, out="run", *, workers=2, pool=RayPool, **options):
+        assert workers <= cluster
+        plan = Plan(load_manifest(manifest), spec, RunFolder(tmp_path / out), **options)
+
+        @contextmanager
+        def open_pool():
+            with closing(pool(worker_setup(plan), workers)) as opened:
+                yield opened
+
+        return run(plan, open_pool)
+
+    return run_it
