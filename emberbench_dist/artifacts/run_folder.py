@@ -51,6 +51,16 @@ class RunFolder:
         """Return a Parquet table: episodes, people, steps or execution."""
         return self.path / f"{name}.parquet"
 
+    @property
+    def _owner(self) -> Path:
+        return self.path / "run.owner.json"
+
+    def in_use(self) -> bool:
+        """Say whether a driver has the folder; one on another host is believed to live."""
+        owner = read_json(self._owner)
+        here = owner.get("host") == socket.gethostname()
+        return bool(owner) and not (here and not Path("/proc", str(owner.get("pid"))).exists())
+
     def create(self) -> None:
         """Make the folder; `RunFolderError` where that cannot be."""
         try:
@@ -64,7 +74,7 @@ class RunFolder:
         # Loaded here: without a folder, an evaluation needs only the standard library.
         from filelock import FileLock, Timeout  # noqa: PLC0415
 
-        owner = self.path / "run.owner.json"
+        owner = self._owner
         lock = FileLock(self.path / "run.lock")
         try:
             lock.acquire(timeout=0)

@@ -17,7 +17,6 @@ from emberbench_dist.artifacts.run_folder import RunFolder
 from emberbench_dist.cli.interrupts import INTERRUPTED, Interrupts
 from emberbench_dist.cli.progress import Reporter, print_summary
 from emberbench_dist.evaluation.manifest import load_manifest
-from emberbench_dist.evaluation.suites import find_manifest
 from emberbench_dist.runner.drive import Controls
 from emberbench_dist.runner.pool import Pool
 from emberbench_dist.runner.run import OpenPool, Plan, RunResult, in_process, run
@@ -56,12 +55,12 @@ def command(manifest: str, agent_spec: str, out: Path | None, **options: Any) ->
     """Evaluate an agent on MANIFEST: a file, or a built-in manifest (default: public-v1)."""
     if options["alone"] and (options["address"] or options["workers"]):
         raise click.UsageError("--in-process plays in this process: no --workers, no --address")
-    found = load_manifest(find_manifest(manifest))
+    found = load_manifest(manifest)
     reporter, interrupts = Reporter(), Interrupts(alone=options["alone"])
     plan = Plan(
         manifest=found,
         agent_spec=agent_spec,
-        folder=RunFolder(out or Path("results", found.manifest_id, _slug(agent_spec))),
+        folder=RunFolder(out or Path("results", _slug(found.manifest_id), _slug(agent_spec))),
         resume=options["resume"],
         agent_changed=options["agent_changed"],
         steps=not options["no_steps"],
@@ -100,8 +99,8 @@ def _open_pool(plan: Plan, reporter: Reporter, options: dict[str, Any]) -> OpenP
 
 
 def _slug(spec: str) -> str:
-    """Return a folder name for an agent SPEC."""
-    return re.sub(r"[^A-Za-z0-9._-]+", "-", spec).strip("-.") or "agent"
+    """Return a folder name for a manifest id or an agent SPEC."""
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", spec).strip("-.") or "run"
 
 
 def _tell(result: RunResult, plan: Plan, reporter: Reporter) -> None:

@@ -35,19 +35,32 @@ def read_status(folder: RunFolder) -> dict[str, Any]:
     """Return the run's counts; reads only, works during a run and after a crash."""
     with Ledger.reading(folder.ledger) as ledger:
         meta, sessions, failures = ledger.meta(), ledger.sessions(), ledger.failures()
-    sessions_told = read_json(folder.run_json).get("sessions") or [{}]
     planned = int(meta["episodes"])
     committed = sum(count for _, _, count in sessions)
-    started, updated, count = sessions[-1] if sessions else (0.0, 0.0, 0)
     return {
         "manifest_id": meta["manifest_id"],
         "agent": meta["agent_spec"],
-        "outcome": sessions_told[-1].get("outcome", "unknown"),
+        "outcome": _outcome(folder),
         "episodes": planned,
         "committed": committed,
         "failed": len(failures),
         "pending": planned - committed,
-        "episodes_per_second": round(count / (updated - started), 1) if updated > started else 0.0,
+        "episodes_per_second": _rate(sessions),
         "sessions": len(sessions),
         "failures": [str(failure) for failure in failures],
     }
+
+
+def _outcome(folder: RunFolder) -> str:
+    """Return how the latest session ended, as far as is known."""
+    sessions = read_json(folder.run_json).get("sessions") or [{}]
+    outcome = str(sessions[-1].get("outcome", "unknown"))
+    return "killed" if outcome == "running" and not folder.in_use() else outcome
+
+
+def _rate(sessions: list[tuple[float, float, int]]) -> float:
+    """Return episodes per second of the latest session that committed any."""
+    rates = [
+        count / (updated - started) for started, updated, count in sessions if updated > started
+    ]
+    return round(rates[-1], 1) if rates else 0.0

@@ -61,9 +61,10 @@ def on_ray(plan: Plan, *, workers: int | None = None, address: str | None = None
 
     @contextmanager
     def open_pool() -> Iterator[Pool]:
-        count = workers or available_cpus()
-        cluster = joined_cluster(address) if address else local_cluster(count)
-        with cluster:
+        local = workers or available_cpus()
+        cluster = joined_cluster(address) if address else local_cluster(local)
+        with cluster as cpus:
+            count = workers or cpus
             # Loaded here: Ray reads its settings when it is imported.
             from emberbench_dist.distributed.ray_pool import RayPool  # noqa: PLC0415
 

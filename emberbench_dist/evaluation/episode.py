@@ -7,7 +7,9 @@ import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
+from pathlib import Path
 from time import perf_counter
+from types import TracebackType
 from typing import Any
 
 from emberbench_dist.agents.interface import EpisodePolicy, FreshAgents
@@ -29,6 +31,7 @@ TRACE_CODES = {
 }
 _ACTIONS = {code: action for action, code in TRACE_CODES.items()}
 _MAX_TEXT = 20_000
+_PACKAGE = str(Path(__file__).parents[1]) + "/"
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +200,10 @@ def _execution(seconds: float, policy: EpisodePolicy) -> bytes:
 
 def _failure(episode: Episode, step: int | None, error: BaseException) -> Failure:
     def formatted() -> str:
-        told = traceback.TracebackException.from_exception(error, limit=-30, compact=True)
+        raised = _outside_package(error.__traceback__)
+        if raised is None:
+            return ""  # raised by the checks of this package: the message says it all
+        told = traceback.TracebackException(type(error), error, raised, limit=-30, compact=True)
         return "".join(told.format())
 
     return Failure(
@@ -211,6 +217,13 @@ def _failure(episode: Episode, step: int | None, error: BaseException) -> Failur
         traceback=_plain(formatted),
         exception=error,
     )
+
+
+def _outside_package(raised: TracebackType | None) -> TracebackType | None:
+    """Return the traceback from the first frame that is not ours on."""
+    while raised is not None and raised.tb_frame.f_code.co_filename.startswith(_PACKAGE):
+        raised = raised.tb_next
+    return raised
 
 
 def _plain(make: Callable[[], str]) -> str:

@@ -20,6 +20,7 @@ from emberbench_dist.contract.versions import (
     SIMULATOR_VERSION,
 )
 from emberbench_dist.errors import ManifestError
+from emberbench_dist.evaluation.suites import find_manifest
 
 HASH = r"[0-9a-f]{64}"
 
@@ -70,8 +71,11 @@ class Manifest:
 
 
 def load_manifest(path: str | Path) -> Manifest:
-    """Read a manifest and its scenarios; `ManifestError` names file, place and rule."""
-    path = Path(path)
+    """Read a manifest file, or a built-in one by name, with its scenarios.
+
+    `ManifestError` or `ScenarioError` name file, place and rule.
+    """
+    path = find_manifest(path)
     try:
         document = parse_json(path.read_bytes())
     except OSError as error:

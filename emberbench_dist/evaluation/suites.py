@@ -17,14 +17,16 @@ def built_in_manifests() -> dict[str, Path]:
     return {path.stem: path for path in sorted(folder.glob("*.json"))}
 
 
-def find_manifest(name: str) -> Path:
+def find_manifest(name: str | Path) -> Path:
     """Return the manifest file that `name` means: a path, or a built-in name."""
     path = Path(name)
-    if path.exists():
+    if path.is_file():
         return path
     known = built_in_manifests()
-    if name not in known:
+    if path.exists() and str(name) not in known:
+        return path
+    if str(name) not in known:
         raise ManifestError(
             f"{name}: there is no such file, and the built-in manifests are {', '.join(known)}"
         )
-    return known[name]
+    return known[str(name)]

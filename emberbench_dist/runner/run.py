@@ -27,7 +27,7 @@ from emberbench_dist.evaluation.episode import Failure, Player
 from emberbench_dist.evaluation.manifest import Manifest, load_manifest
 from emberbench_dist.runner.drive import Controls, Drive
 from emberbench_dist.runner.pool import InProcessPool, Pool
-from emberbench_dist.runner.schedule import Schedule
+from emberbench_dist.runner.schedule import MAX_CRASHES, Schedule
 
 OpenPool = Callable[[], AbstractContextManager[Pool]]
 
@@ -132,8 +132,8 @@ def _open_ledger(plan: Plan, folder: RunFolder) -> Ledger:
     if folder.ledger.exists():
         if not plan.resume:
             raise RunFolderError(
-                f"{folder.path}: already holds a run; resume it with --resume, "
-                "or choose another folder with --out"
+                f"{folder.path}: already holds a run; resume it (--resume, or resume=True in "
+                "Python), or choose another folder"
             )
         ledger = Ledger.open(folder.ledger)
         try:
@@ -144,7 +144,7 @@ def _open_ledger(plan: Plan, folder: RunFolder) -> Ledger:
         return ledger
     if folder.artifact.exists():
         raise RunFolderError(
-            f"{folder.path}: holds an artifact but no ledger; choose another folder with --out"
+            f"{folder.path}: holds an artifact but no ledger; choose another folder"
         )
     return Ledger.create(folder.ledger, _binding(plan))
 
@@ -154,7 +154,7 @@ def _require_same_run(plan: Plan, folder: RunFolder, known: dict[str, str]) -> N
         raise RunFolderError(
             f"{folder.path}: is a run of manifest {known['manifest_id']} "
             f"({known['manifest_hash'][:12]}…), not of {plan.manifest.manifest_id} "
-            f"({plan.manifest.manifest_hash[:12]}…); choose another folder with --out"
+            f"({plan.manifest.manifest_hash[:12]}…); choose another folder"
         )
     if known["agent_spec"] != plan.agent_spec and not plan.agent_changed:
         raise RunFolderError(
@@ -167,7 +167,10 @@ def _play(plan: Plan, ledger: Ledger, open_pool: OpenPool) -> RunResult:
     pending = missing(ledger.committed(), len(plan.manifest))
     committed = len(plan.manifest) - sum(map(len, pending))
     ledger.begin_session(plan.agent_spec)
-    drive = Drive(plan.manifest, ledger, Schedule(pending), committed, plan.controls)
+    # Episodes that were given up are tried afresh: their agent may have been mended.
+    crashes = {episode: count for episode, count in ledger.crashes().items() if count < MAX_CRASHES}
+    schedule = Schedule(pending, crashes=crashes)
+    drive = Drive(plan.manifest, ledger, schedule, committed, plan.controls)
     session = _Session.begin(plan)
     try:
         if pending:

@@ -15,7 +15,6 @@
 from __future__ import annotations
 
 from bisect import insort
-from functools import lru_cache
 
 from emberbench_dist.contract.actions import ALLOWED_ACTIONS, read_actions
 from emberbench_dist.contract.observation import Observation, PersonView, Status
@@ -35,9 +34,6 @@ from emberbench_dist.simulator.state import (
     TerminationReason,
 )
 
-# Views are immutable and recur over the episodes of a scenario, so they are shared.
-_view = lru_cache(maxsize=2**16)(PersonView)
-
 
 class Simulator:
     """One episode of a scenario under a seed (simulation contract, version 0.2.0)."""
@@ -56,15 +52,15 @@ class Simulator:
         self._terrain = bytearray(grid.terrain)
         self._fire = Fire(grid, exits_flammable=scenario.rules.exits_flammable)
         self._burning = list(scenario.ignitions)
-        self._people = [_view(p.id, p.position, Status.ACTIVE) for p in scenario.people]
+        self._people = [PersonView(p.id, p.position, Status.ACTIVE) for p in scenario.people]
         # The active people as parallel sequences in id order: index in `_people`, id, cell.
         self._ranks = list(range(len(self._people)))
         self._active = tuple(person.id for person in scenario.people)
         self._cells = [grid.cell(person.position) for person in scenario.people]
         ignitions = [grid.cell(position) for position in scenario.ignitions]
         self._fire.burn(ignitions, self._terrain)
-        # The cells from which an exit that does not burn can be reached, as a bitboard.
         open_cells = grid.open_cells & ~board(ignitions)
+        # The cells from which an exit that does not burn can be reached, as a bitboard.
         self._reach = flood(grid.exit_cells, open_cells, grid.stride)
         self._state = self._snapshot(0, self._trapped(), tuple(self._burning))
 
@@ -137,7 +133,9 @@ class Simulator:
         people, ids, stride = self._people, self._active, self._grid.stride
         for index, (old, new) in enumerate(zip(self._cells, cells, strict=True)):
             if new != old:
-                people[self._ranks[index]] = _view(ids[index], divmod(new, stride), Status.ACTIVE)
+                people[self._ranks[index]] = PersonView(
+                    ids[index], divmod(new, stride), Status.ACTIVE
+                )
         self._cells = cells
 
     def _evacuate(self) -> tuple[Evacuation, ...]:
@@ -187,7 +185,9 @@ class Simulator:
         """Take active people out of the episode, at their last position."""
         for index in indices:
             rank = self._ranks[index]
-            self._people[rank] = _view(self._active[index], self._people[rank].position, status)
+            self._people[rank] = PersonView(
+                self._active[index], self._people[rank].position, status
+            )
         gone = set(indices)
         kept = [index for index in range(len(self._cells)) if index not in gone]
         self._ranks = [self._ranks[index] for index in kept]

@@ -183,7 +183,7 @@ def test_folder_with_a_run_is_left_alone(dist_eval, tmp_path, manifest):
     before = {path.name: path.read_bytes() for path in (tmp_path / "here").iterdir()}
     refused = dist_eval(manifest, "--in-process", "--out", "here")
     assert refused.returncode == 2
-    assert "already holds a run; resume it with --resume" in refused.stderr
+    assert "already holds a run; resume it (--resume, " in refused.stderr
     assert {path.name: path.read_bytes() for path in (tmp_path / "here").iterdir()} == before
 
 
