@@ -39,7 +39,8 @@ if TYPE_CHECKING:
         SimulationError,
     )
     from emberbench_dist.evaluation.manifest import Manifest, load_manifest
-    from emberbench_dist.runner.run import RunResult, evaluate
+    from emberbench_dist.runner.evaluate import evaluate
+    from emberbench_dist.runner.run import RunResult
     from emberbench_dist.simulator.record import check_replay, record_episode
     from emberbench_dist.simulator.simulator import Simulator
     from emberbench_dist.simulator.state import SimulationState, StepRecord
@@ -72,7 +73,7 @@ _HOME = {
     "canonical_json": "contract.canonical",
     "check_actions": "contract.actions",
     "check_replay": "simulator.record",
-    "evaluate": "runner.run",
+    "evaluate": "runner.evaluate",
     "evaluate_distributed": "distributed.evaluate",
     "load_manifest": "evaluation.manifest",
     "load_observation": "contract.observation",

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, fields
+from functools import partial
 from typing import Any, Protocol, runtime_checkable
 
+from emberbench_dist.contract.document import plain_text
 from emberbench_dist.errors import EvaluationError
 
 
@@ -27,24 +30,33 @@ class StepExecution:
         """Refuse values of another kind, so that sums mean something."""
         for name, kinds in _KINDS.items():
             value = getattr(self, name)
-            if value is None:
-                continue
-            if type(value) not in kinds or (kinds is not _TEXT and not 0 <= value < float("inf")):
-                raise EvaluationError(f"StepExecution.{name} cannot be {value!r}")
+            if value is not None and not (type(value) in kinds and _holds(value)):
+                told = plain_text(partial(repr, value))
+                raise EvaluationError(f"StepExecution.{name} cannot be {told}")
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields by name."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
+        """Return the fields by name, amounts as floats."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        for name in ("latency_seconds", "cost_usd"):
+            if values[name] is not None:
+                values[name] = float(values[name])
+        return values
 
 
-_TEXT = (str,)
+def _holds(value: float | str) -> bool:
+    """Say whether a table can hold a value: text that is text, numbers of 64 bits."""
+    if isinstance(value, str):
+        return not any("\ud800" <= character <= "\udfff" for character in value)
+    return 0 <= value < (2**63 if isinstance(value, int) else math.inf)
+
+
 _KINDS: dict[str, tuple[type, ...]] = {
     "latency_seconds": (int, float),
     "input_tokens": (int,),
     "output_tokens": (int,),
     "cost_usd": (int, float),
     "retries": (int,),
-    "model": _TEXT,
+    "model": (str,),
 }
 
 

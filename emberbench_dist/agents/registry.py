@@ -10,10 +10,12 @@ import importlib
 import importlib.util
 import inspect
 import sys
+import traceback
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from emberbench_dist.contract.document import plain_text
 from emberbench_dist.errors import AgentSpecError
 
 if TYPE_CHECKING:
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 
     from emberbench_dist.agents.interface import AgentFactory
 
+_MAX_SHOWN = 1000
 GROUP = "emberbench_dist.agents"
 
 
@@ -98,7 +101,10 @@ def _import_file(path: Path) -> ModuleType:
 def _factory_in(module: ModuleType, spec: str, attribute: str) -> AgentFactory:
     factory: Any = module
     for name in attribute.split("."):
-        factory = getattr(factory, name, None)
+        try:
+            factory = getattr(factory, name, None)
+        except Exception as error:
+            raise AgentSpecError(f"agent {spec!r}: {_in_one_line(error)}") from error
         if factory is None:
             raise AgentSpecError(f"agent {spec!r}: {module.__name__} has no {attribute!r}")
     if not callable(factory):
@@ -117,6 +123,7 @@ def _factory_in(module: ModuleType, spec: str, attribute: str) -> AgentFactory:
 
 
 def _in_one_line(error: BaseException) -> str:
-    frames = inspect.getinnerframes(error.__traceback__) if error.__traceback__ else []
+    frames = traceback.extract_tb(error.__traceback__)
     place = f" ({frames[-1].filename}, line {frames[-1].lineno})" if frames else ""
-    return f"{type(error).__name__}: {error}".replace("\n", " ") + place
+    text = " ".join(plain_text(lambda: str(error)).split())
+    return f"{type(error).__name__}: {text[:_MAX_SHOWN]}{place}"

@@ -54,6 +54,17 @@ def header(manifest: Manifest) -> dict[str, Any]:
     }
 
 
+def footer(body_sha256: str, committed: int, episodes: int, totals: Metrics) -> dict[str, Any]:
+    """Return the artifact's last line."""
+    return {
+        "kind": "footer",
+        "body_sha256": body_sha256,
+        "committed": committed,
+        "complete": committed == episodes,
+        "totals": totals,
+    }
+
+
 def write_artifact(
     manifest: Manifest, ledger: Ledger, artifact: BinaryIO, traces: BinaryIO
 ) -> Summary:
@@ -63,19 +74,13 @@ def write_artifact(
     start = canonical_json(header(manifest)).encode() + b"\n"
     body.update(start)
     artifact.write(start)
-    rows = ledger.lines(prefix)
-    while chunk := list(islice(rows, _CHUNK)):
-        lines = b"".join([line + b"\n" for line, _ in chunk])
+    results = ledger.results(prefix)
+    while chunk := list(islice(results, _CHUNK)):
+        lines = b"".join([result.line + b"\n" for result in chunk])
         body.update(lines)
         artifact.write(lines)
-        traces.write(b"".join([trace + b"\n" for _, trace in chunk]))
+        traces.write(b"".join([result.trace + b"\n" for result in chunk]))
     summary = Summary(len(manifest), prefix, ledger.totals(prefix))
-    footer = {
-        "kind": "footer",
-        "body_sha256": body.hexdigest(),
-        "committed": summary.committed,
-        "complete": summary.complete,
-        "totals": summary.totals,
-    }
-    artifact.write(canonical_json(footer).encode() + b"\n")
+    end = footer(body.hexdigest(), prefix, len(manifest), summary.totals)
+    artifact.write(canonical_json(end).encode() + b"\n")
     return summary

@@ -1,9 +1,7 @@
-"""The run folder: every path of a run, its lock, and the one way to write a final file."""
+"""The run folder: every path of a run, and its lock."""
 
 from __future__ import annotations
 
-import errno
-import json
 import os
 import socket
 from collections.abc import Iterator
@@ -11,9 +9,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, BinaryIO
 
-from emberbench_dist.errors import DiskFullError, RunFolderError
+from emberbench_dist.artifacts.durable import read_json, unwritable, write_json
+from emberbench_dist.errors import RunFolderError
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +42,16 @@ class RunFolder:
 
     @property
     def log(self) -> Path:
-        """Return what the cluster printed."""
+        """Return what agents and cluster printed."""
         return self.path / "run.log"
 
+    @property
+    def playing(self) -> Path:
+        """Return the folder in which workers of this machine note what they play."""
+        return self.path / "playing"
+
     def table(self, name: str) -> Path:
-        """Return a Parquet table: episodes, people, steps or execution."""
+        """Return a Parquet table: episodes, people, steps, execution or failures."""
         return self.path / f"{name}.parquet"
 
     @property
@@ -58,8 +61,9 @@ class RunFolder:
     def in_use(self) -> bool:
         """Say whether a driver has the folder; one on another host is believed to live."""
         owner = read_json(self._owner)
-        here = owner.get("host") == socket.gethostname()
-        return bool(owner) and not (here and not Path("/proc", str(owner.get("pid"))).exists())
+        if owner.get("host") == socket.gethostname():
+            return Path("/proc", str(owner.get("pid"))).exists()
+        return bool(owner)
 
     def create(self) -> None:
         """Make the folder; `RunFolderError` where that cannot be."""
@@ -70,88 +74,47 @@ class RunFolder:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Hold the folder for one driver; `RunFolderError` names the driver that has it."""
+        """Hold the folder for one driver; `RunFolderError` names the driver that has it.
+
+        A lock of a dead process is free. A driver on another host cannot be seen, so its mark
+        is believed until somebody removes it.
+        """
         # Loaded here: without a folder, an evaluation needs only the standard library.
         from filelock import FileLock, Timeout  # noqa: PLC0415
 
-        owner = self._owner
         lock = FileLock(self.path / "run.lock")
         try:
             lock.acquire(timeout=0)
         except Timeout as error:
-            raise RunFolderError(f"{self.path}: is in use by {_told(owner)}") from error
+            raise RunFolderError(f"{self.path}: is in use by {self._told()}") from error
         except OSError as error:
             raise unwritable(self.path, error) from error
         try:
-            write_json(
-                owner, {"host": socket.gethostname(), "pid": os.getpid(), "since": timestamp()}
-            )
-            yield
+            self._require_no_other_host()
+            mine = {"host": socket.gethostname(), "pid": os.getpid(), "since": timestamp()}
+            write_json(self._owner, mine)
+            try:
+                yield
+            finally:
+                self._owner.unlink(missing_ok=True)
         finally:
-            owner.unlink(missing_ok=True)
             lock.release()
 
+    def _require_no_other_host(self) -> None:
+        owner = read_json(self._owner)
+        if owner and owner.get("host") != socket.gethostname():
+            raise RunFolderError(
+                f"{self.path}: is in use by {self._told()}; "
+                f"if that driver is gone, remove {self._owner}"
+            )
 
-def unwritable(path: Path, error: OSError) -> RunFolderError:
-    """Return the error to raise where the system refused to write."""
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return DiskFullError(f"{path}: the disk is full; make room and go on with --resume")
-    return RunFolderError(f"{path}: cannot be written: {error.strerror or error}")
-
-
-def _told(owner: Path) -> str:
-    try:
-        known = json.loads(owner.read_text())
-        return f"process {known['pid']} on {known['host']} since {known['since']}"
-    except (OSError, ValueError, KeyError):
-        return "another driver"
+    def _told(self) -> str:
+        owner = read_json(self._owner)
+        if not owner:
+            return "another driver"
+        return f"process {owner.get('pid')} on {owner.get('host')} since {owner.get('since')}"
 
 
 def timestamp() -> str:
     """Return the current time, UTC, to the second."""
     return datetime.now(UTC).isoformat(timespec="seconds")
-
-
-@contextmanager
-def replacing(path: Path) -> Iterator[BinaryIO]:
-    """Write a file that appears under its name only when complete and durable.
-
-    Written beside, synced, renamed, and the folder synced: two syncs of the disk. An error
-    leaves what was there before; `RunFolderError` for a full or unwritable disk.
-    """
-    beside = path.with_name(f".{path.name}.partial")
-    try:
-        with beside.open("wb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        beside.replace(path)
-        sync_folder(path.parent)
-    except OSError as error:
-        raise unwritable(path, error) from error
-    finally:
-        beside.unlink(missing_ok=True)
-
-
-def write_json(path: Path, value: Any) -> None:
-    """Replace a file by readable JSON."""
-    with replacing(path) as file:
-        file.write((json.dumps(value, indent=2) + "\n").encode())
-
-
-def read_json(path: Path) -> dict[str, Any]:
-    """Return a JSON object from a file that is not needed: empty where it is missing or damaged."""
-    try:
-        value = json.loads(path.read_text())
-    except (OSError, ValueError):
-        return {}
-    return value if isinstance(value, dict) else {}
-
-
-def sync_folder(path: Path) -> None:
-    """Make the folder's entries durable."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

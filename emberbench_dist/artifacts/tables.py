@@ -11,8 +11,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from emberbench_dist.artifacts.durable import remove, replacing
 from emberbench_dist.artifacts.ledger import Ledger
-from emberbench_dist.artifacts.run_folder import RunFolder, replacing
+from emberbench_dist.artifacts.run_folder import RunFolder
 from emberbench_dist.evaluation.episode import replay
 from emberbench_dist.evaluation.manifest import Manifest
 from emberbench_dist.evaluation.metrics import FLOAT_METRICS, INTEGER_METRICS
@@ -53,8 +54,10 @@ def write_tables(
 ) -> None:
     """Write every table of the committed episodes (`steps.parquet` only where asked for)."""
     for table in TABLES:
-        if table.name == "steps" and not steps:
-            folder.table(table.name).unlink(missing_ok=True)
+        if (table.name == "steps" and not steps) or (
+            table.name == "failures" and not ledger.failures()
+        ):
+            remove(folder.table(table.name))
             continue
         with replacing(folder.table(table.name)) as file, closing(_writer(file, table)) as writer:
             _stream(table.rows(manifest, ledger), table.schema, writer)
@@ -117,10 +120,11 @@ def _step_rows(manifest: Manifest, ledger: Ledger) -> Iterator[Row]:
     for result in ledger.results():
         episode = manifest.episode(result.episode)
         scenario = manifest.scenarios[episode.scenario_id]
-        initial = Simulator(scenario, episode.seed).state
+        simulator = Simulator(scenario, episode.seed)
+        initial = simulator.state
         evacuated = casualties = 0
         yield _step_row(result.episode, initial, evacuated, casualties, ignited=0)
-        for record in replay(scenario, episode.seed, json.loads(result.trace)["actions"]):
+        for record in replay(simulator, json.loads(result.trace)["actions"]):
             evacuated += len(record.evacuations)
             casualties += len(record.casualties)
             ignited = len(record.ignitions)
@@ -133,6 +137,21 @@ def _step_row(
     active = len(state.people) - evacuated - casualties
     burning, trapped = len(state.burning), len(state.trapped)
     return (episode, state.step, active, evacuated, casualties, burning, ignited, trapped)
+
+
+def _failure_rows(_: Manifest, ledger: Ledger) -> Iterator[Row]:
+    for failure in ledger.failures():
+        yield (
+            failure.episode,
+            failure.scenario_id,
+            failure.seed,
+            failure.step,
+            failure.kind,
+            failure.type,
+            failure.message,
+            failure.traceback,
+            failure.attempts,
+        )
 
 
 def _execution_rows(_: Manifest, ledger: Ledger) -> Iterator[Row]:
@@ -215,5 +234,20 @@ TABLES = (
             *_ACCOUNTING,
         ),
         _execution_rows,
+    ),
+    Table(
+        "failures",
+        (
+            _EPISODE,
+            _SCENARIO,
+            _SEED,
+            Column("step", pa.int64(), "step that was asked for; null: none yet, or not known"),
+            Column("kind", pa.string(), "agent or crash"),
+            Column("type", pa.string(), "type of what was raised"),
+            Column("message", pa.string(), "its message"),
+            Column("traceback", pa.string(), "the agent's traceback"),
+            Column("attempts", pa.int64(), "times that the episode failed"),
+        ),
+        _failure_rows,
     ),
 )

@@ -10,11 +10,10 @@ from types import FrameType
 
 import click
 
-from emberbench_dist.runner.pool import Pool
-from emberbench_dist.runner.run import OpenPool
+from emberbench_dist.runner.pool import OpenPool, Pool
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
-INTERRUPTED = 130
+EXIT_INTERRUPTED = 130
 
 
 class Interrupts:
@@ -62,6 +61,6 @@ class Interrupts:
                 "\nStopping: waiting a few seconds for results; again to stop now.", err=True
             )
         elif self._alone:
-            os._exit(INTERRUPTED)
+            os._exit(EXIT_INTERRUPTED)
         else:
             raise KeyboardInterrupt

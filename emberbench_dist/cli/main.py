@@ -21,6 +21,12 @@ COMPLETE, BAD_INPUT, NOT_FINISHED, INTERRUPTED = 0, 2, 3, 130
 _COMMANDS = {
     "run": "Evaluate an agent on a manifest (the default command).",
     "status": "Say how far a run is.",
+    "verify": "Check a result without its agent.",
+    "audit": "Play committed episodes again and compare.",
+    "record": "Write the run record of a committed episode.",
+    "replay": "Check a run record.",
+    "merge": "Join the slices of a run.",
+    "repair": "Drop the damaged rows of a ledger.",
     "agents": "List the agents known by name.",
 }
 

@@ -15,6 +15,7 @@ from emberbench_dist.runner.drive import Progress as RunProgress
 from emberbench_dist.runner.run import RunResult
 
 _SECONDS_BETWEEN_LINES = 10.0
+_SLOW_SECONDS = 5.0
 
 
 class Reporter:
@@ -25,6 +26,7 @@ class Reporter:
         self._console = Console(stderr=True, highlight=False)
         self._bar: Progress | None = None
         self._next_line = 0.0
+        self._note = ""
 
     def say(self, text: str) -> None:
         """Print a line above the bar."""
@@ -44,24 +46,44 @@ class Reporter:
             TextColumn("{task.fields[rate]}"),
             TimeRemainingColumn(),
             TextColumn("{task.fields[failures]}"),
+            TextColumn("{task.fields[slow]}"),
         )
         with Progress(*columns, console=self._console, transient=True) as bar:
-            bar.add_task("episodes", total=planned, rate="", failures="")
+            bar.add_task("episodes", total=planned, rate="", failures="", slow="")
             self._bar = bar
             yield
         self._bar = None
+
+    def count(self, done: int) -> None:
+        """Take in how many are done, where there is no more to tell."""
+        if self._bar is not None:
+            self._bar.update(self._bar.task_ids[0], completed=done)
 
     def report(self, progress: RunProgress) -> None:
         """Take in how far the run is."""
         rate = f"{progress.played / progress.seconds:.1f}/s" if progress.seconds else ""
         failures = f"{progress.failed} failed" if progress.failed else ""
+        slow = _slow(progress)
+        if progress.note != self._note:
+            self._note = progress.note
+            if progress.note:
+                self.say(progress.note)
         if self._bar is not None:
             task = self._bar.task_ids[0]
-            self._bar.update(task, completed=progress.committed, rate=rate, failures=failures)
+            self._bar.update(
+                task, completed=progress.committed, rate=rate, failures=failures, slow=slow
+            )
         elif time.monotonic() >= self._next_line:
             self._next_line += _SECONDS_BETWEEN_LINES
-            parts = f"{progress.committed} of {progress.planned} episodes", rate, failures
+            parts = f"{progress.committed} of {progress.planned} episodes", rate, failures, slow
             self.say(", ".join(part for part in parts if part))
+
+
+def _slow(progress: RunProgress) -> str:
+    """Name the episode that runs the longest, once it is worth a word."""
+    if not progress.running or progress.running[0].seconds < _SLOW_SECONDS:
+        return ""
+    return str(progress.running[0])
 
 
 def print_summary(result: RunResult) -> None:

@@ -8,8 +8,13 @@ from typing import Any
 
 import click
 
+from emberbench_dist.artifacts.durable import read_json
 from emberbench_dist.artifacts.ledger import Ledger
-from emberbench_dist.artifacts.run_folder import RunFolder, read_json
+from emberbench_dist.artifacts.playing import Playing, read_notes
+from emberbench_dist.artifacts.run_folder import RunFolder
+from emberbench_dist.evaluation.slices import Slice
+
+_SHOWN = 5
 
 
 @click.command(name="status")
@@ -27,6 +32,8 @@ def command(folder: Path, as_json: bool) -> None:  # noqa: FBT001 - click passes
         f"{status['failed']} failed, {status['pending']} pending; "
         f"{status['episodes_per_second']} episodes/s in the latest session"
     )
+    for playing in status["running"]:
+        click.echo(f"running: {playing}")
     for failure in status["failures"]:
         click.echo(f"failed: {failure}")
 
@@ -35,11 +42,12 @@ def read_status(folder: RunFolder) -> dict[str, Any]:
     """Return the run's counts; reads only, works during a run and after a crash."""
     with Ledger.reading(folder.ledger) as ledger:
         meta, sessions, failures = ledger.meta(), ledger.sessions(), ledger.failures()
-    planned = int(meta["episodes"])
+    planned = len(Slice.parse(meta["slice"]).episodes(int(meta["episodes"])))
     committed = sum(count for _, _, count in sessions)
     return {
         "manifest_id": meta["manifest_id"],
         "agent": meta["agent_spec"],
+        "slice": meta["slice"],
         "outcome": _outcome(folder),
         "episodes": planned,
         "committed": committed,
@@ -47,15 +55,20 @@ def read_status(folder: RunFolder) -> dict[str, Any]:
         "pending": planned - committed,
         "episodes_per_second": _rate(sessions),
         "sessions": len(sessions),
+        "running": [str(note) for note in _running(folder)],
         "failures": [str(failure) for failure in failures],
     }
 
 
 def _outcome(folder: RunFolder) -> str:
     """Return how the latest session ended, as far as is known."""
-    sessions = read_json(folder.run_json).get("sessions") or [{}]
-    outcome = str(sessions[-1].get("outcome", "unknown"))
+    outcome = str(read_json(folder.run_json).get("outcome", "unknown"))
     return "killed" if outcome == "running" and not folder.in_use() else outcome
+
+
+def _running(folder: RunFolder) -> list[Playing]:
+    """Return what is played just now, the longest first."""
+    return read_notes(folder.playing)[:_SHOWN] if folder.in_use() else []
 
 
 def _rate(sessions: list[tuple[float, float, int]]) -> float:

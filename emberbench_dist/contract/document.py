@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
@@ -13,6 +13,7 @@ Position = tuple[int, int]
 
 MAX_SIDE = 2048
 MAX_ID_LENGTH = 64
+_MAX_TEXT = 20_000
 _KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -153,3 +154,18 @@ def shown(value: object, limit: int = 60) -> str:
         text = f"a value of type {type(value).__name__}"
     text = {"None": "null", "True": "true", "False": "false"}.get(text, text)
     return text if len(text) <= limit else f"{text[:limit]}…"
+
+
+def plain_text(make: Callable[[], str]) -> str:
+    """Return what `make` makes of foreign code's error, whatever that does.
+
+    The text has a bounded length and no character that a terminal or a database refuses.
+    """
+    try:
+        text = str.__str__(make())
+    except BaseException as error:  # noqa: BLE001 - a foreign __str__ may raise anything
+        text = f"(its text cannot be shown: {type(error).__name__})"
+    text = text.encode("utf-8", "backslashreplace").decode()
+    if len(text) > _MAX_TEXT:
+        text = f"{text[:_MAX_TEXT]}… ({len(text)} characters)"
+    return text

@@ -45,7 +45,7 @@ def available_cpus() -> int:
 
 
 @contextmanager
-def local_cluster(cpus: int) -> Iterator[int]:
+def local_cluster(cpus: int) -> Iterator[None]:
     """Run a Ray of this process's own with `cpus` CPUs, and remove every trace of it."""
     folder = _temp_folder()
     settings = {
@@ -63,20 +63,20 @@ def local_cluster(cpus: int) -> Iterator[int]:
                 object_store_memory=_store_bytes(),
                 _temp_dir=str(folder),
             ):
-                yield cpus
+                yield
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextmanager
-def joined_cluster(address: str) -> Iterator[int]:
-    """Join the cluster at `address`, and leave it as it is; yield the number of its CPUs."""
-    with _ray(address=address) as ray:
-        yield max(1, int(ray.cluster_resources().get("CPU", 1)))
+def joined_cluster(address: str) -> Iterator[None]:
+    """Join the cluster at `address`, and leave it as it is."""
+    with _ray(address=address):
+        yield
 
 
 @contextmanager
-def _ray(**options: Any) -> Iterator[Any]:
+def _ray(**options: Any) -> Iterator[None]:
     try:
         import ray  # noqa: PLC0415 - half a second that only a distributed run pays
     except ImportError as error:
@@ -93,7 +93,7 @@ def _ray(**options: Any) -> Iterator[Any]:
         ray.shutdown()
         raise ClusterError(f"Ray could not be started: {' '.join(str(error).split())}") from error
     try:
-        yield ray
+        yield
     finally:
         ray.shutdown()
 

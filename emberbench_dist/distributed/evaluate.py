@@ -14,8 +14,8 @@ from emberbench_dist.distributed.worker import Setup
 from emberbench_dist.errors import ClusterError, EpisodeFailedError, EvaluationError
 from emberbench_dist.evaluation.manifest import Manifest, load_manifest
 from emberbench_dist.runner.drive import Controls
-from emberbench_dist.runner.pool import Pool
-from emberbench_dist.runner.run import OpenPool, Plan, RunResult, run
+from emberbench_dist.runner.pool import OpenPool, Pool
+from emberbench_dist.runner.run import Plan, RunResult, run
 
 
 def evaluate_distributed(
@@ -46,7 +46,7 @@ def evaluate_distributed(
     )
     result = run(plan, on_ray(plan, workers=workers, address=address))
     if result.outcome == "crashed":
-        raise ClusterError(str(result.failure))
+        raise ClusterError(result.problem)
     if result.failure is not None:
         raise EpisodeFailedError(str(result.failure), failure=result.failure)
     return result
@@ -57,28 +57,36 @@ def on_ray(plan: Plan, *, workers: int | None = None, address: str | None = None
     if workers is not None and workers < 1:
         raise EvaluationError(f"at least one worker is needed, got {workers}")
     load_agent(plan.agent_spec)
-    setup = worker_setup(plan)
+    return ray_pool(worker_setup(plan), workers=workers, address=address)
+
+
+def ray_pool(
+    setup: Setup, *, workers: int | None, address: str | None, fresh: bool = False
+) -> OpenPool:
+    """Return how to open a pool on a local Ray, or on the cluster at `address`."""
 
     @contextmanager
     def open_pool() -> Iterator[Pool]:
-        local = workers or available_cpus()
-        cluster = joined_cluster(address) if address else local_cluster(local)
-        with cluster as cpus:
-            count = workers or cpus
+        cluster = joined_cluster(address) if address else local_cluster(workers or available_cpus())
+        with cluster:
             # Loaded here: Ray reads its settings when it is imported.
             from emberbench_dist.distributed.ray_pool import RayPool  # noqa: PLC0415
 
-            with closing(RayPool(setup, count)) as pool:
+            with closing(RayPool(setup, workers, fresh=fresh)) as pool:
                 yield pool
 
     return open_pool
 
 
 def worker_setup(plan: Plan) -> Setup:
-    """Return what each worker is built from."""
+    """Return what each worker that plays is built from."""
+    folder = plan.folder
     return Setup(
         scenarios=plan.manifest.scenarios,
         agent_spec=plan.agent_spec,
         import_paths=tuple(path for path in sys.path if path),
         folder=str(Path.cwd()),
+        playing=str(folder.playing.resolve()) if folder else None,
+        log=str(folder.log.resolve()) if folder else None,
+        keep_going=plan.controls.keep_going,
     )

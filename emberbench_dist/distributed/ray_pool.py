@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import ray
@@ -10,36 +11,45 @@ from ray import exceptions
 
 from emberbench_dist.distributed.worker import Setup, Worker
 from emberbench_dist.errors import ClusterError
-from emberbench_dist.evaluation.manifest import Episode
 from emberbench_dist.runner.pool import Event, Finished, Joined, Lost
 from emberbench_dist.runner.schedule import WorkerId
 
 _MAX_FAILED_STARTS = 3
+_PATIENCE_SECONDS = 5.0
+_GROWTH_SECONDS = 3.0
 # Lost with its node, not by its own doing: nothing is charged to an episode.
 _NODE_LOSS = ("its node has died", "node was terminated", "preempted", "raylet died")
 
 
 class RayPool:
-    """A number of workers, each one actor process on one CPU."""
+    """A number of workers, each one actor process on one CPU.
 
-    def __init__(self, setup: Setup, workers: int) -> None:
-        """Ask for `workers` actors; they join as they get ready."""
+    `workers` None is one for each CPU of the cluster, also of nodes that join later. `fresh`
+    gives every batch a process of its own.
+    """
+
+    def __init__(self, setup: Setup, workers: int | None, *, fresh: bool = False) -> None:
+        """Ask for the actors; they join as they get ready."""
         self._setup = ray.put(setup)
         self._actor_class = ray.remote(num_cpus=1, max_restarts=0, max_task_retries=0)(Worker)
+        self._fixed = workers
+        self._fresh = fresh
         self._actors: dict[WorkerId, Any] = {}
         self._calls: dict[Any, tuple[WorkerId, bool]] = {}
         self._next_id = 0
         self._failed_starts = 0
-        for _ in range(workers):
-            self._start()
+        self._complete_since = time.monotonic()
+        self._next_growth = 0.0
+        self._grow()
 
-    def submit(self, worker: WorkerId, episodes: list[Episode], budget: float) -> None:
+    def submit(self, worker: WorkerId, items: list[Any], budget: float) -> None:
         """Queue a batch on the worker's actor."""
-        call = self._actors[worker].play.remote(episodes, budget)
+        call = self._actors[worker].work.remote(items, budget)
         self._calls[call] = (worker, True)
 
     def wait(self, timeout: float) -> list[Event]:
         """Return what became ready; several answers come together where they are there."""
+        self._grow()
         calls = list(self._calls)
         ready, waiting = ray.wait(calls, num_returns=1, timeout=timeout)
         if waiting and ready:
@@ -50,6 +60,20 @@ class RayPool:
         in_order = [call for call in calls if call in arrived]
         return [event for call in in_order for event in self._receive(call)]
 
+    def note(self) -> str:
+        """Say how many workers wait for a place, once they have waited for some seconds."""
+        starting = sum(not is_batch for _, is_batch in self._calls.values())
+        if not starting:
+            self._complete_since = time.monotonic()
+        if time.monotonic() - self._complete_since < _PATIENCE_SECONDS:
+            return ""
+        total, placed = len(self._actors), len(self._actors) - starting
+        free, cpus = _cpus(ray.available_resources), _cpus(ray.cluster_resources)
+        return (
+            f"{placed} of {total} workers placed: each needs 1 CPU, "
+            f"the cluster has {cpus} and {free} free"
+        )
+
     def close(self) -> None:
         """End every worker."""
         for actor in self._actors.values():
@@ -57,9 +81,18 @@ class RayPool:
         self._actors.clear()
         self._calls.clear()
 
+    def _grow(self) -> None:
+        """Keep as many actors as were asked for, or as the cluster has CPUs by now."""
+        if time.monotonic() < self._next_growth:
+            return
+        self._next_growth = time.monotonic() + _GROWTH_SECONDS
+        wanted = self._fixed or max(1, _cpus(ray.cluster_resources))
+        for _ in range(wanted - len(self._actors)):
+            self._start()
+
     def _start(self) -> None:
         worker, self._next_id = self._next_id, self._next_id + 1
-        actor: Any = self._actor_class.remote(self._setup)
+        actor: Any = self._actor_class.remote(self._setup, worker)
         self._actors[worker] = actor
         self._calls[actor.ready.remote()] = (worker, False)
 
@@ -73,23 +106,35 @@ class RayPool:
         except exceptions.RayError as error:
             yield self._replace(worker, error, started=is_batch)
             return
-        if is_batch:
-            yield Finished(worker, answer)
-        else:
+        if not is_batch:
             self._failed_starts = 0
             yield Joined(worker)
+            return
+        yield Finished(worker, answer)
+        if self._fresh:
+            ray.kill(self._actors[worker])
+            self._forget(worker)
+            self._start()
+            yield Lost(worker, "it has done its one batch", charged=False)
 
     def _replace(self, worker: WorkerId, error: Exception, *, started: bool) -> Lost:
         """Forget a dead worker with all its calls, and start another."""
-        reason = _in_one_line(error)
-        if not started:
+        reason, node_loss = _in_one_line(error), _is_node_loss(error)
+        if not started and not node_loss:
             self._failed_starts += 1
             if self._failed_starts >= _MAX_FAILED_STARTS:
                 raise ClusterError(f"workers cannot be started: {reason}") from error
+        self._forget(worker)
+        self._start()
+        return Lost(worker, reason, charged=started and not node_loss)
+
+    def _forget(self, worker: WorkerId) -> None:
         self._actors.pop(worker, None)
         self._calls = {call: who for call, who in self._calls.items() if who[0] != worker}
-        self._start()
-        return Lost(worker, reason, charged=started and not _is_node_loss(error))
+
+
+def _cpus(resources: Callable[[], dict[str, float]]) -> int:
+    return int(resources().get("CPU", 0))
 
 
 def _is_node_loss(error: Exception) -> bool:

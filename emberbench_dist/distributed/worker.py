@@ -5,47 +5,80 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from contextlib import suppress
+from pathlib import Path
 from types import FrameType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from emberbench_dist.agents.interface import FreshAgents
 from emberbench_dist.agents.registry import load_agent
+from emberbench_dist.artifacts.playing import Notepad
 from emberbench_dist.contract.scenario import Scenario
-from emberbench_dist.evaluation.episode import Failure, Outcome, Player
-from emberbench_dist.evaluation.manifest import Episode
+from emberbench_dist.evaluation.episode import Failure, Player
+from emberbench_dist.evaluation.verify import Verifier
+from emberbench_dist.runner.pool import Job
 
 
 class Setup(NamedTuple):
-    """What each worker is built from: the scenarios, the agent's SPEC, and where code is found."""
+    """What each worker is built from.
+
+    The scenarios; the agent's SPEC (None: verify instead of play) and where code is found; the
+    working folder; and, on the driver's machine, where to note what is played and to print.
+    """
 
     scenarios: dict[str, Scenario]
-    agent_spec: str
-    import_paths: tuple[str, ...]
-    folder: str
+    agent_spec: str | None
+    import_paths: tuple[str, ...] = ()
+    folder: str = "."
+    playing: str | None = None
+    log: str | None = None
+    keep_going: bool = False
 
 
 class Worker:
-    """Plays batches; the class that becomes a Ray actor."""
+    """Works through batches; the class that becomes a Ray actor."""
 
-    def __init__(self, setup: Setup) -> None:
+    def __init__(self, setup: Setup, worker: int) -> None:
         """Import the agent as the driver did."""
         signal.signal(signal.SIGTERM, _leave)
-        if os.path.isdir(setup.folder):  # noqa: PTH112 - another node may not have it
+        with suppress(OSError):  # another machine may not have it
             os.chdir(setup.folder)
+        _print_into(setup.log)
         sys.path[:0] = [path for path in setup.import_paths if path not in sys.path]
-        self._player = Player(setup.scenarios, FreshAgents(load_agent(setup.agent_spec)))
+        self._job = _job(setup, worker)
 
     def ready(self) -> int:
         """Return the process id, once the agent is imported."""
         return os.getpid()
 
-    def play(self, episodes: list[Episode], budget: float) -> list[Outcome]:
-        """Play a batch; what the agent raises comes back as text, which any process can read."""
-        outcomes = self._player.play(episodes, budget)
+    def work(self, items: list[Any], budget: float) -> list[Any]:
+        """Work through a batch; what an agent raised goes back as text that any process reads."""
         return [
-            outcome.without_exception() if isinstance(outcome, Failure) else outcome
-            for outcome in outcomes
+            answer.without_exception() if isinstance(answer, Failure) else answer
+            for answer in self._job(items, budget)
         ]
+
+
+def _job(setup: Setup, worker: int) -> Job:
+    if setup.agent_spec is None:
+        return Verifier(setup.scenarios).verify
+    agents = FreshAgents(load_agent(setup.agent_spec))
+    player = Player(setup.scenarios, agents, keep_going=setup.keep_going)
+    with suppress(OSError):
+        if setup.playing is not None:
+            player.note = Notepad(Path(setup.playing), worker)
+    return player.play
+
+
+def _print_into(log: str | None) -> None:
+    """Send what the agent prints, from Python or C, to the run's log where it can be reached."""
+    if log is None:
+        return
+    with suppress(OSError):
+        file = os.open(log, os.O_WRONLY | os.O_APPEND)
+        for descriptor in (1, 2):
+            os.dup2(file, descriptor)
+        os.close(file)
 
 
 def _leave(_: int, __: FrameType | None) -> None:

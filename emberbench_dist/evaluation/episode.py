@@ -15,10 +15,12 @@ from typing import Any
 from emberbench_dist.agents.interface import EpisodePolicy, FreshAgents
 from emberbench_dist.contract.actions import Action
 from emberbench_dist.contract.canonical import canonical_json, sha256_hex
+from emberbench_dist.contract.document import plain_text
 from emberbench_dist.contract.scenario import Scenario
-from emberbench_dist.errors import InvalidActionError
+from emberbench_dist.errors import InvalidActionError, SimulationError
 from emberbench_dist.evaluation.manifest import Episode
 from emberbench_dist.evaluation.metrics import INTEGER_METRICS, Tally
+from emberbench_dist.evaluation.surroundings import Surroundings
 from emberbench_dist.simulator.simulator import Simulator
 from emberbench_dist.simulator.state import StepRecord
 
@@ -30,7 +32,6 @@ TRACE_CODES = {
     Action.WEST: "w",
 }
 _ACTIONS = {code: action for action, code in TRACE_CODES.items()}
-_MAX_TEXT = 20_000
 _PACKAGE = str(Path(__file__).parents[1]) + "/"
 
 
@@ -66,6 +67,7 @@ class Failure:
     type: str
     message: str
     traceback: str
+    attempts: int = 1
     exception: BaseException | None = field(default=None, compare=False, repr=False)
 
     def __str__(self) -> str:
@@ -86,12 +88,25 @@ Outcome = EpisodeResult | Failure
 
 
 class Player:
-    """Play episodes one after the other, each with a fresh agent."""
+    """Play episodes one after the other, each with a fresh agent in the same surroundings."""
 
-    def __init__(self, scenarios: Mapping[str, Scenario], agents: FreshAgents) -> None:
-        """Play episodes of `scenarios` with agents from `agents`."""
+    def __init__(
+        self,
+        scenarios: Mapping[str, Scenario],
+        agents: FreshAgents,
+        *,
+        keep_going: bool = False,
+        note: Callable[[int | None], None] = lambda _: None,
+    ) -> None:
+        """Play episodes of `scenarios` with agents from `agents`.
+
+        `keep_going` plays on after a failure; `note` is told which episode begins.
+        """
         self._scenarios = scenarios
         self._agents = agents
+        self._keep_going = keep_going
+        self.note = note
+        self._surroundings = Surroundings()
 
     def play(self, episodes: Iterable[Episode], budget: float) -> list[Outcome]:
         """Play in order until all are done, one fails, or `budget` seconds have passed.
@@ -101,15 +116,23 @@ class Player:
         """
         started, outcomes = perf_counter(), list[Outcome]()
         for episode in episodes:
-            run = _Play(episode, self._scenarios[episode.scenario_id])
-            try:
-                outcomes.append(run.play(self._agents))
-            except BaseException as error:  # noqa: BLE001 - SystemExit and the like are the agent's
-                outcomes.append(_failure(episode, run.step, error))
+            self.note(episode.index)
+            outcomes.append(self._play(episode))
+            failed = isinstance(outcomes[-1], Failure)
+            if (failed and not self._keep_going) or perf_counter() - started >= budget:
                 break
-            if perf_counter() - started >= budget:
-                break
+        self.note(None)
         return outcomes
+
+    def _play(self, episode: Episode) -> Outcome:
+        self._surroundings.restore()
+        run = _Play(episode, self._scenarios[episode.scenario_id])
+        try:
+            return run.play(self._agents)
+        except BaseException as error:  # noqa: BLE001 - SystemExit and the like are the agent's
+            return _failure(episode, run.step, error)
+        finally:
+            self._surroundings.restore()
 
 
 class _Play:
@@ -161,12 +184,23 @@ def finish(
     )
 
 
-def replay(scenario: Scenario, seed: int, trace: Iterable[str]) -> Iterator[StepRecord]:
-    """Yield the steps of an episode from its trace, without its agent.
+def rebuild(episode: Episode, scenario: Scenario, trace: list[str]) -> EpisodeResult:
+    """Return the result that an episode has by its trace, without its agent.
 
     Raises `InvalidActionError` or `SimulationError` where the trace does not fit the episode.
     """
-    simulator = Simulator(scenario, seed)
+    simulator = Simulator(scenario, episode.seed)
+    tally = Tally(simulator.state)
+    for record in replay(simulator, trace):
+        tally.add(record)
+    return finish(episode, scenario, tally, trace)
+
+
+def replay(simulator: Simulator, trace: Iterable[str]) -> Iterator[StepRecord]:
+    """Yield the steps that a trace gives from a fresh simulator, to the end of the episode.
+
+    Raises `InvalidActionError` or `SimulationError` where the trace does not fit the episode.
+    """
     for codes in trace:
         active = simulator.observe().active
         if len(codes) != len(active):
@@ -176,6 +210,8 @@ def replay(scenario: Scenario, seed: int, trace: Iterable[str]) -> Iterator[Step
             )
         choices = {person: _ACTIONS.get(code) for person, code in zip(active, codes, strict=True)}
         yield simulator.step(choices)
+    if not simulator.state.terminated:
+        raise SimulationError(f"step {simulator.state.step}: the trace ends before the episode")
 
 
 def sealed(
@@ -186,7 +222,7 @@ def sealed(
     execution: bytes,
 ) -> EpisodeResult:
     """Return a result whose digest covers every part of it."""
-    head = canonical_json([episode, list(metrics), len(line), len(trace)]).encode()
+    head = repr((episode, metrics, len(line), len(trace))).encode()
     digest = sha256(b"\n".join((head, line, trace, execution))).digest()
     return EpisodeResult(episode, line, trace, metrics, execution, digest)
 
@@ -213,8 +249,8 @@ def _failure(episode: Episode, step: int | None, error: BaseException) -> Failur
         step=step,
         kind="agent",
         type=type(error).__name__,
-        message=_plain(lambda: str(error)),
-        traceback=_plain(formatted),
+        message=plain_text(lambda: str(error)),
+        traceback=plain_text(formatted),
         exception=error,
     )
 
@@ -224,15 +260,3 @@ def _outside_package(raised: TracebackType | None) -> TracebackType | None:
     while raised is not None and raised.tb_frame.f_code.co_filename.startswith(_PACKAGE):
         raised = raised.tb_next
     return raised
-
-
-def _plain(make: Callable[[], str]) -> str:
-    """Return text that any process, terminal and database accepts, of bounded length."""
-    try:
-        text = make()
-    except Exception as error:  # noqa: BLE001 - a user's __str__ may raise anything
-        text = f"(its text cannot be shown: {type(error).__name__})"
-    text = text.encode("utf-8", "backslashreplace").decode()
-    if len(text) > _MAX_TEXT:
-        text = f"{text[:_MAX_TEXT]}… ({len(text)} characters)"
-    return text

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import zlib
 from array import array
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from emberbench_dist.contract.canonical import canonical_json, parse_json, sha256_hex
-from emberbench_dist.contract.document import Node
-from emberbench_dist.contract.scenario import MAX_SEED, SCENARIO_ID, Scenario, load_scenario
+from emberbench_dist.contract.document import Node, shown
+from emberbench_dist.contract.scenario import (
+    MAX_SEED,
+    SCENARIO_ID,
+    Scenario,
+    load_scenario,
+    parse_scenario,
+)
 from emberbench_dist.contract.versions import (
     MANIFEST_VERSION,
     METRICS_VERSION,
@@ -22,6 +29,7 @@ from emberbench_dist.contract.versions import (
 from emberbench_dist.errors import ManifestError
 from emberbench_dist.evaluation.suites import find_manifest
 
+MAX_EPISODES = 2**63 - 1
 HASH = r"[0-9a-f]{64}"
 
 
@@ -44,18 +52,32 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """A checked manifest with its scenarios; episodes are found by number, never listed."""
+    """A checked manifest with its scenarios; episodes are found by number, never listed.
+
+    `packed` is the document as read, compressed, and `paths` where each scenario was, so that
+    a ledger can keep both.
+    """
 
     manifest_id: str
     description: str
     manifest_hash: str
     scenarios: dict[str, Scenario]
     blocks: tuple[Block, ...]
+    packed: bytes
+    paths: dict[str, str]
     _ends: tuple[int, ...]
 
     def __len__(self) -> int:
         """Return the number of episodes."""
         return self._ends[-1]
+
+    def documents(self) -> dict[str, bytes]:
+        """Return the manifest (`manifest`) and each scenario (by path), for `restore_manifest`."""
+        scenarios = {
+            path: canonical_json(self.scenarios[name].to_dict()).encode()
+            for name, path in self.paths.items()
+        }
+        return {"manifest": zlib.decompress(self.packed), **scenarios}
 
     def episode(self, index: int) -> Episode:
         """Return episode `index`, counted from 0 in block order, then seed order."""
@@ -77,15 +99,28 @@ def load_manifest(path: str | Path) -> Manifest:
     """
     path = find_manifest(path)
     try:
-        document = parse_json(path.read_bytes())
+        text = path.read_bytes()
     except OSError as error:
         raise ManifestError(f"{path}: cannot be read: {error.strerror}") from error
+    return _parse(text, str(path), lambda place: load_scenario(_inside(place, path.parent)))
+
+
+def restore_manifest(text: bytes, scenarios: Mapping[str, bytes], *, source: str) -> Manifest:
+    """Check a manifest again that was kept with its scenarios, by path, in a ledger."""
+
+    def kept(place: Node) -> Scenario:
+        if place.value not in scenarios:
+            place.fail("is not among the scenarios that were kept")
+        return parse_scenario(parse_json(scenarios[place.value]), source=place.value)
+
+    return _parse(text, source, kept)
+
+
+def _parse(text: bytes, source: str, scenario_at: Callable[[Node], Scenario]) -> Manifest:
+    try:
+        root = Node(parse_json(text), source, ManifestError)
     except ValueError as error:
-        raise ManifestError(f"{path}: {error}") from error
-    return _parse(Node(document, str(path), ManifestError), path.parent)
-
-
-def _parse(root: Node, folder: Path) -> Manifest:
+        raise ManifestError(f"{source}: {error}") from error
     version, name, description, simulator, observation, metrics, scenario_list, block_list = (
         root.members(
             "manifest_version",
@@ -106,16 +141,21 @@ def _parse(root: Node, folder: Path) -> Manifest:
     ):
         if node.text() != running:
             node.fail(f"is {node.value!r}, but this program runs {running!r}")
-    scenarios = _parse_scenarios(scenario_list, folder)
+    paths, scenarios = _parse_scenarios(scenario_list, scenario_at)
     blocks = [_parse_block(node, scenarios) for node in block_list.items(least=1)]
     _require_different_seeds(block_list, blocks)
+    ends = tuple(accumulate(map(_size, blocks)))
+    if ends[-1] > MAX_EPISODES:
+        block_list.fail(f"plans {ends[-1]} episodes; {MAX_EPISODES} are the most")
     return Manifest(
         manifest_id=name.match(SCENARIO_ID),
         description=description.text(),
         manifest_hash=_manifest_hash(root.value),
         scenarios=scenarios,
         blocks=tuple(blocks),
-        _ends=tuple(accumulate(len(block.seeds) for block in blocks)),
+        packed=zlib.compress(text, 1),
+        paths=paths,
+        _ends=ends,
     )
 
 
@@ -129,7 +169,11 @@ def _manifest_hash(document: dict[str, Any]) -> str:
     return sha256_hex(canonical_json(kept))
 
 
-def _parse_scenarios(node: Node, folder: Path) -> dict[str, Scenario]:
+def _parse_scenarios(
+    node: Node, scenario_at: Callable[[Node], Scenario]
+) -> tuple[dict[str, str], dict[str, Scenario]]:
+    """Return path and scenario by scenario id."""
+    paths: dict[str, str] = {}
     scenarios: dict[str, Scenario] = {}
     for item in node.items(least=1):
         name, digest, path = item.members("scenario_id", "scenario_hash", "path")
@@ -137,13 +181,13 @@ def _parse_scenarios(node: Node, folder: Path) -> dict[str, Scenario]:
         if scenario_id in scenarios:
             name.fail(f"scenario {scenario_id!r} is listed twice")
         digest.match(HASH)
-        scenario = load_scenario(_inside(path, folder))
+        scenario = scenario_at(path)
         if scenario.scenario_id != scenario_id:
             path.fail(f"holds scenario {scenario.scenario_id!r}, not {scenario_id!r}")
         if scenario.scenario_hash != digest.value:
             digest.fail(f"does not match {path.value}, which has the hash {scenario.scenario_hash}")
-        scenarios[scenario_id] = scenario
-    return scenarios
+        paths[scenario_id], scenarios[scenario_id] = path.text(), scenario
+    return paths, scenarios
 
 
 def _inside(node: Node, folder: Path) -> Path:
@@ -152,7 +196,11 @@ def _inside(node: Node, folder: Path) -> Path:
     if not node.value or "\0" in node.value or plain.is_absolute() or ".." in plain.parts:
         node.fail(f"must be a path inside the manifest's folder, got {node.value!r}")
     path = folder / plain
-    if not path.resolve().is_relative_to(folder.resolve()):
+    try:
+        inside = path.resolve().is_relative_to(folder.resolve())
+    except (OSError, RuntimeError, ValueError) as error:  # a loop of links; no name for a file
+        node.fail(f"{shown(node.value)} is no file: {error}")
+    if not inside:
         node.fail(f"{node.value!r} leaves the manifest's folder through a link")
     return path
 
@@ -170,6 +218,12 @@ def _parse_block(node: Node, scenarios: dict[str, Scenario]) -> Block:
         return Block(scenario_id, range(first, first + count))
     found = array("Q", (item.integer(0, MAX_SEED) for item in seeds.items(least=1)))
     return Block(scenario_id, found)
+
+
+def _size(block: Block) -> int:
+    """Return the number of seeds, also where `len` of a range would overflow."""
+    seeds = block.seeds
+    return seeds[-1] - seeds[0] + 1 if isinstance(seeds, range) else len(seeds)
 
 
 def _require_different_seeds(node: Node, blocks: list[Block]) -> None:

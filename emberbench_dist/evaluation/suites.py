@@ -19,11 +19,12 @@ def built_in_manifests() -> dict[str, Path]:
 
 def find_manifest(name: str | Path) -> Path:
     """Return the manifest file that `name` means: a path, or a built-in name."""
-    path = Path(name)
-    if path.is_file():
-        return path
-    known = built_in_manifests()
-    if path.exists() and str(name) not in known:
+    path, known = Path(name), built_in_manifests()
+    try:
+        exists, is_file = path.exists(), path.is_file()
+    except (OSError, ValueError):  # no file system takes such a name
+        exists = is_file = False
+    if is_file or (exists and str(name) not in known):
         return path
     if str(name) not in known:
         raise ManifestError(

@@ -5,8 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from emberbench_dist.artifacts.ledger import Ledger
+from emberbench_dist.artifacts.playing import Playing, read_note, read_notes
 from emberbench_dist.evaluation.episode import EpisodeResult, Failure
 from emberbench_dist.evaluation.manifest import Manifest
 from emberbench_dist.runner.pool import Event, Finished, Joined, Lost, Pool
@@ -18,22 +20,33 @@ GRACE_SECONDS = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a run is: episodes planned, committed in all and in this session, failures."""
+    """How far a run is: episodes planned, committed in all and in this session, failures.
+
+    `running` is what is being played, the longest first; `note` says what the pool lacks.
+    """
 
     planned: int
     committed: int
     played: int
     failed: int
     seconds: float
+    running: tuple[Playing, ...] = ()
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Controls:
-    """What a caller may ask of a running loop: to stop, and to be told."""
+    """What a caller may ask of a running loop.
+
+    `stop` is asked whether to stop and `report` is told how far it is; `stall_seconds` ends a
+    run in which nothing was committed for so long; `keep_going` plays on after failures.
+    """
 
     stop: Callable[[], bool] = lambda: False
     report: Callable[[Progress], None] = lambda _: None
     grace_seconds: float = GRACE_SECONDS
+    stall_seconds: float = float("inf")
+    keep_going: bool = False
 
 
 @dataclass(slots=True)
@@ -41,21 +54,25 @@ class Drive:
     """One session: hand pending episodes to a pool, commit what comes back.
 
     Afterwards `failure` is the lowest failure (None: all was played), `interrupted` says
-    whether the caller asked to stop, `played` counts the episodes committed, and `seconds`
-    is the time from the first batch to the last commit.
+    whether the caller asked to stop, `stalled` what was running when nothing moved any more,
+    `played` counts the episodes committed, and `seconds` is the time from the first batch to
+    the last commit.
     """
 
     manifest: Manifest
     ledger: Ledger
     schedule: Schedule
+    planned: int
     committed: int
     controls: Controls = field(default_factory=Controls)
+    playing: Path | None = None
     failures: dict[int, Failure] = field(default_factory=dict)
     played: int = 0
     seconds: float = 0.0
     interrupted: bool = False
-    lost_workers: list[str] = field(default_factory=list)
+    stalled: str = ""
     _started: float | None = None
+    _moved: float = 0.0
 
     @property
     def failure(self) -> Failure | None:
@@ -65,7 +82,8 @@ class Drive:
     def run(self, pool: Pool) -> None:
         """Drive the pool until nothing is left to start, or the caller asks to stop."""
         deadline = float("inf")
-        while not self.schedule.done and time.monotonic() < deadline:
+        self._moved = time.monotonic()
+        while not self.schedule.done and not self.stalled and time.monotonic() < deadline:
             if not self.interrupted and self.controls.stop():
                 self.interrupted = True
                 deadline = time.monotonic() + self.controls.grace_seconds
@@ -76,7 +94,8 @@ class Drive:
             self._take_in(pool.wait(_POLL_SECONDS))
             if self._started is not None:
                 self.seconds = time.monotonic() - self._started
-            self._report()
+            self._look_for_stall()
+            self.controls.report(self._progress(pool.note()))
 
     def _hand_out(self, pool: Pool) -> None:
         for worker in self.schedule.workers:
@@ -86,56 +105,69 @@ class Drive:
                 self._started = self._started or time.monotonic()
 
     def _take_in(self, events: list[Event]) -> None:
-        """Commit all results first, so that what is known to be lost is known to be uncommitted."""
+        """Note what became of each batch, then commit it all at once."""
         results: list[EpisodeResult] = []
+        failures: list[Failure] = []
         for event in events:
             match event:
                 case Joined(worker):
                     self.schedule.join(worker)
                 case Finished(worker, outcomes):
                     self.schedule.finished(worker, len(outcomes))
-                    for outcome in outcomes:
-                        if isinstance(outcome, Failure):
-                            self._fail(outcome)
-                        else:
-                            results.append(outcome)
+                    results += [one for one in outcomes if isinstance(one, EpisodeResult)]
+                    failures += [one for one in outcomes if isinstance(one, Failure)]
                 case Lost(worker, reason, charged):
-                    self.lost_workers.append(reason)
-                    crash = self.schedule.lost(worker, charged=charged)
-                    if crash is not None:
-                        self._crash(crash, reason)
-        if results:
-            self.played += self.ledger.commit(results)
+                    crash = self._lose(worker, charged=charged)
+                    if crash is not None and crash.final:
+                        failures.append(self._crashed(crash, reason))
+        for failure in failures:
+            self.failures[failure.episode] = failure
+            if not self.controls.keep_going:
+                self.schedule.fail(failure.episode)
+        if results or failures:
+            self.played += self.ledger.commit(results, failures)
+            self._moved = time.monotonic()
 
-    def _crash(self, crash: Crash, reason: str) -> None:
-        self.ledger.record_crash(crash.episode)
-        if crash.final:
-            episode = self.manifest.episode(crash.episode)
-            self._fail(
-                Failure(
-                    episode=episode.index,
-                    scenario_id=episode.scenario_id,
-                    seed=episode.seed,
-                    step=None,
-                    kind="crash",
-                    type="WorkerDied",
-                    message=f"its worker died each time it was tried alone: {reason}",
-                    traceback="",
-                )
-            )
+    def _lose(self, worker: int, *, charged: bool) -> Crash | None:
+        note = read_note(self.playing, worker) if self.playing else None
+        playing = note.episode if note else None
+        if self.playing is not None:
+            (self.playing / str(worker)).unlink(missing_ok=True)
+        crash = self.schedule.lost(worker, charged=charged, playing=playing)
+        if crash is not None:
+            self.ledger.record_crash(crash.episode)
+        return crash
 
-    def _fail(self, failure: Failure) -> None:
-        self.schedule.fail(failure.episode)
-        self.failures[failure.episode] = failure
-        self.ledger.record_failure(failure)
+    def _crashed(self, crash: Crash, reason: str) -> Failure:
+        episode = self.manifest.episode(crash.episode)
+        times = self.schedule.max_crashes
+        return Failure(
+            episode=episode.index,
+            scenario_id=episode.scenario_id,
+            seed=episode.seed,
+            step=None,
+            kind="crash",
+            type="WorkerDied",
+            message=f"its worker died {times} times, alone with it; the last time: {reason}",
+            traceback="",
+        )
 
-    def _report(self) -> None:
-        self.controls.report(
-            Progress(
-                planned=len(self.manifest),
-                committed=self.committed + self.played,
-                played=self.played,
-                failed=len(self.failures),
-                seconds=self.seconds,
-            )
+    def _look_for_stall(self) -> None:
+        idle = time.monotonic() - self._moved
+        if idle > self.controls.stall_seconds:
+            running = "; ".join(map(str, self._running())) or "no worker is ready"
+            self.stalled = f"nothing was committed for {idle:.0f} s; running: {running}"
+
+    def _running(self) -> tuple[Playing, ...]:
+        return tuple(read_notes(self.playing)) if self.playing else ()
+
+    def _progress(self, note: str) -> Progress:
+        return Progress(
+            planned=self.planned,
+            committed=self.committed + self.played,
+            played=self.played,
+            failed=len(self.failures),
+            seconds=self.seconds,
+            running=self._running(),
+            note=note,
         )

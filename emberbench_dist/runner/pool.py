@@ -1,14 +1,21 @@
-"""Who plays: the seam between the run and its workers, and the pool of this one process."""
+"""Who works: the seam between a run and its workers, and the pool of this one process."""
 
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
-from emberbench_dist.evaluation.episode import Outcome, Player
-from emberbench_dist.evaluation.manifest import Episode
+from emberbench_dist.errors import ClusterError
 from emberbench_dist.runner.schedule import WorkerId
+
+# What a worker does with a batch: work through the items in order, start none after the budget
+# of seconds is used up but the first, return an answer for each one started, never raise.
+Job = Callable[[list[Any], float], list[Any]]
+_MAX_LOSSES = 3
+_POLL_SECONDS = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,10 +27,10 @@ class Joined:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """A worker played the first episodes of its oldest batch; the rest was not started."""
+    """A worker answered the first items of its oldest batch; the rest was not started."""
 
     worker: WorkerId
-    outcomes: list[Outcome]
+    answers: list[Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,14 +46,18 @@ Event = Joined | Finished | Lost
 
 
 class Pool(Protocol):
-    """Workers that play batches in the order given and never raise."""
+    """Workers that do one job, batch by batch in the order given."""
 
-    def submit(self, worker: WorkerId, episodes: list[Episode], budget: float) -> None:
-        """Give a worker a batch; no episode is started after `budget` seconds, but the first."""
+    def submit(self, worker: WorkerId, items: list[Any], budget: float) -> None:
+        """Give a worker a batch."""
         ...
 
     def wait(self, timeout: float) -> list[Event]:
         """Return what happened, waiting up to `timeout` seconds for something."""
+        ...
+
+    def note(self) -> str:
+        """Say what the pool lacks, in one line; empty while all is well."""
         ...
 
     def close(self) -> None:
@@ -54,28 +65,68 @@ class Pool(Protocol):
         ...
 
 
+OpenPool = Callable[[], AbstractContextManager[Pool]]
+
+
 class InProcessPool:
     """One worker: this process and thread, so that a debugger can stop in the agent."""
 
-    def __init__(self, player: Player) -> None:
-        """Play with `player`."""
-        self._player = player
-        self._batches: deque[tuple[list[Episode], float]] = deque()
+    def __init__(self, job: Job) -> None:
+        """Do `job` here."""
+        self._job = job
+        self._batches: deque[tuple[list[Any], float]] = deque()
         self._events: list[Event] = [Joined(0)]
 
-    def submit(self, worker: WorkerId, episodes: list[Episode], budget: float) -> None:
-        """Keep the batch until `wait` plays it."""
+    def submit(self, worker: WorkerId, items: list[Any], budget: float) -> None:
+        """Keep the batch until `wait` works on it."""
         del worker
-        self._batches.append((episodes, budget))
+        self._batches.append((items, budget))
 
     def wait(self, timeout: float) -> list[Event]:
-        """Play the oldest batch."""
+        """Work on the oldest batch."""
         del timeout
         events, self._events = self._events, []
         if not events and self._batches:
-            events = [Finished(0, self._player.play(*self._batches.popleft()))]
+            events = [Finished(0, self._job(*self._batches.popleft()))]
         return events
 
+    def note(self) -> str:
+        """Lack nothing."""
+        return ""
+
     def close(self) -> None:
-        """Drop what was not played."""
+        """Drop what was not worked on."""
         self._batches.clear()
+
+
+def spread(pool: Pool, batches: Iterable[list[Any]], *, window: int = 2) -> Iterator[list[Any]]:
+    """Yield the answers to each batch as workers finish them, in any order.
+
+    `window` batches are with a worker at once. A batch whose worker died goes to another one;
+    `ClusterError` where that happens again and again.
+    """
+    waiting = deque[tuple[list[Any], int]]()
+    source = ((batch, 0) for batch in batches)
+    queues: dict[WorkerId, deque[tuple[list[Any], int]]] = {}
+    while True:
+        for worker, queue in queues.items():
+            while len(queue) < window:
+                entry = waiting.popleft() if waiting else next(source, None)
+                if entry is None:
+                    break
+                queue.append(entry)
+                pool.submit(worker, entry[0], float("inf"))
+        if queues and not any(queues.values()):
+            return
+        for event in pool.wait(_POLL_SECONDS):
+            match event:
+                case Joined(worker):
+                    queues[worker] = deque()
+                case Finished(worker, answers):
+                    queues[worker].popleft()
+                    yield answers
+                case Lost(worker, reason, charged):
+                    for batch, losses in queues.pop(worker, ()):
+                        if losses + charged >= _MAX_LOSSES:
+                            raise ClusterError(f"workers die again and again: {reason}")
+                        waiting.append((batch, losses + charged))

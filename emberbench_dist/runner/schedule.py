@@ -57,7 +57,7 @@ class Schedule:
         self._left = sum(stop - start for start, stop in self._pending)
         self._suspects: list[int] = []
         self._crashes = dict(crashes or {})
-        self._max_crashes = max_crashes
+        self.max_crashes = max_crashes
         self._size = first_size
         self._queues: dict[WorkerId, deque[Batch]] = {}
         self.limit: int | None = None
@@ -106,8 +106,11 @@ class Schedule:
         elif len(episodes) >= self._size:
             self._size = min(self._size * 2, MAX_BATCH)
 
-    def lost(self, worker: WorkerId, *, charged: bool) -> Crash | None:
-        """Note that a worker is gone; say which episode is to blame, if one was alone with it."""
+    def lost(self, worker: WorkerId, *, charged: bool, playing: int | None = None) -> Crash | None:
+        """Note that a worker is gone; say which episode is to blame, if one was alone with it.
+
+        Where `playing` says what it played, only that episode is a suspect.
+        """
         queue = self._queues.pop(worker, deque())
         if not queue:
             return None
@@ -117,11 +120,16 @@ class Schedule:
         if not charged:
             self._give_back(running)
             return None
-        if len(running) > 1:
-            for episode in running:
-                heappush(self._suspects, episode)
-            return None
-        return self._charge(running[0])
+        if len(running) == 1:
+            return self._charge(running[0])
+        if playing is not None and playing in running:
+            before, after = running.index(playing), running.index(playing) + 1
+            self._give_back(running[:before])
+            self._give_back(running[after:])
+            running = running[before:after]
+        for episode in running:
+            heappush(self._suspects, episode)
+        return None
 
     def fail(self, episode: int) -> None:
         """Start nothing at or above a failed episode any more."""
@@ -129,7 +137,7 @@ class Schedule:
 
     def _charge(self, episode: int) -> Crash:
         count = self._crashes[episode] = self._crashes.get(episode, 0) + 1
-        final = count >= self._max_crashes
+        final = count >= self.max_crashes
         if not final:
             heappush(self._suspects, episode)
         return Crash(episode, final)

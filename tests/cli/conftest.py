@@ -17,7 +17,8 @@ SCRIPT = Path(sys.executable).with_name("dist-eval")
 @pytest.fixture
 def environment():
     """Return the environment for a process that can import the tests' agents."""
-    return {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
+    paths = [str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ import pytest
 from emberbench_dist.agents.baselines import Greedy
 from emberbench_dist.artifacts.ledger import Ledger
 from emberbench_dist.errors import LedgerError
-from emberbench_dist.runner.run import evaluate
+from emberbench_dist.runner.evaluate import evaluate
 from manifests import hall, write_manifest
 
 

@@ -11,7 +11,7 @@ import pytest
 from conftest import SCRIPT
 
 from emberbench_dist.agents.baselines import Greedy
-from emberbench_dist.runner.run import evaluate
+from emberbench_dist.runner.evaluate import evaluate
 from manifests import hall, write_manifest
 
 

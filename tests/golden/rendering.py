@@ -16,7 +16,7 @@ from emberbench_dist.contract.canonical import canonical_json
 from emberbench_dist.contract.observation import Observation, serialize_observation
 from emberbench_dist.contract.rng import SplitMix64, stream_seed
 from emberbench_dist.evaluation.manifest import load_manifest
-from emberbench_dist.runner.run import evaluate
+from emberbench_dist.runner.evaluate import evaluate
 from emberbench_dist.simulator.record import RunRecord, record_episode
 
 GAMMA_INVERSE = pow(0x9E3779B97F4A7C15, -1, 2**64)

@@ -1,0 +1,118 @@
+"""The ledger's database: one SQLite file, its schema, and how it is opened."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from emberbench_dist.errors import DiskFullError, LedgerError, RunFolderError
+from emberbench_dist.evaluation.metrics import INTEGER_METRICS
+
+Connection = sqlite3.Connection
+
+APPLICATION_ID = 0x454D4252  # "EMBR"
+SCHEMA_VERSION = 1
+_BUSY_SECONDS = 60.0
+_SCHEMA = f"""
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE documents (name TEXT PRIMARY KEY, body BLOB NOT NULL) STRICT;
+CREATE TABLE episodes (
+    episode INTEGER PRIMARY KEY, line BLOB NOT NULL, trace BLOB NOT NULL,
+    {", ".join(f"{name} INTEGER" for name in INTEGER_METRICS)},
+    execution BLOB NOT NULL, digest BLOB NOT NULL
+) STRICT;
+CREATE TABLE failures (
+    episode INTEGER PRIMARY KEY, scenario_id TEXT NOT NULL, seed TEXT NOT NULL, step INTEGER,
+    kind TEXT NOT NULL, type TEXT NOT NULL, message TEXT NOT NULL, traceback TEXT NOT NULL,
+    attempts INTEGER NOT NULL
+) STRICT;
+CREATE TABLE crashes (episode INTEGER PRIMARY KEY, count INTEGER NOT NULL) STRICT;
+CREATE TABLE sessions (
+    session INTEGER PRIMARY KEY, started REAL NOT NULL, updated REAL NOT NULL,
+    committed INTEGER NOT NULL
+) STRICT;
+"""
+
+
+def create_database(
+    path: Path | None, meta: Mapping[str, str], documents: Mapping[str, bytes]
+) -> Connection:
+    """Create the schema with a run's binding in one transaction; None is a database in memory."""
+    connection = connect(path)
+    with explaining(str(path)):
+        connection.executescript(
+            f"BEGIN IMMEDIATE; PRAGMA application_id = {APPLICATION_ID};"
+            f"PRAGMA user_version = {SCHEMA_VERSION}; {_SCHEMA}"
+        )
+        connection.executemany("INSERT INTO meta VALUES (?, ?)", meta.items())
+        connection.executemany("INSERT INTO documents VALUES (?, ?)", documents.items())
+        connection.execute("COMMIT")
+    return connection
+
+
+def connect(path: Path | None) -> Connection:
+    """Open a database for writing: rollback journal, every commit synced to the disk."""
+    connection = sqlite3.connect(
+        path or ":memory:", timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
+    )
+    try:
+        with explaining(str(path)):
+            connection.execute("PRAGMA journal_mode = TRUNCATE")
+            connection.execute("PRAGMA synchronous = FULL")
+    except RunFolderError:
+        connection.close()
+        raise
+    return connection
+
+
+def disconnect(connection: Connection) -> None:
+    """Close a database; a writer leaves no journal beside it."""
+    with suppress(sqlite3.Error):
+        connection.execute("PRAGMA journal_mode = DELETE")
+    connection.close()
+
+
+def connect_read_only(path: Path) -> Connection:
+    """Open a database without the means to change it."""
+    address = path.resolve().as_uri() + "?mode=ro"
+    return sqlite3.connect(address, uri=True, timeout=_BUSY_SECONDS, isolation_level=None)
+
+
+def needs_recovery(connection: Connection) -> bool:
+    """Say whether a driver died within a commit, which only a writer can roll back."""
+    try:
+        connection.execute("PRAGMA user_version").fetchone()
+    except sqlite3.OperationalError as error:
+        return error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_READONLY
+    except sqlite3.Error:
+        pass
+    return False
+
+
+def require_ours(connection: Connection, name: str) -> None:
+    """Raise `LedgerError` unless the database is a ledger of this schema."""
+    with explaining(name):
+        (application,) = connection.execute("PRAGMA application_id").fetchone()
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+    if application != APPLICATION_ID:
+        raise LedgerError(f"{name}: is not a ledger of dist-eval")
+    if version != SCHEMA_VERSION:
+        raise LedgerError(
+            f"{name}: has schema {version}; this program reads schema {SCHEMA_VERSION}"
+        )
+
+
+@contextmanager
+def explaining(name: str) -> Iterator[None]:
+    """Turn the database's errors into ours."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL:
+            text = f"{name}: the disk is full; make room and go on with --resume"
+            raise DiskFullError(text) from error
+        if isinstance(error, sqlite3.OperationalError):
+            raise LedgerError(f"{name}: cannot be read or written: {error}") from error
+        raise LedgerError(f"{name}: is damaged or no ledger: {error}") from error

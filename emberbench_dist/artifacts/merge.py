@@ -1,0 +1,83 @@
+"""Merge the slices of a run into the run that one machine would have made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, closing
+from heapq import merge as in_order
+from itertools import groupby
+
+from emberbench_dist.artifacts.durable import put_in_place
+from emberbench_dist.artifacts.ledger import Ledger
+from emberbench_dist.artifacts.run_folder import RunFolder
+from emberbench_dist.errors import RunFolderError
+from emberbench_dist.evaluation.episode import EpisodeResult
+
+
+def merge_ledgers(out: RunFolder, parts: Sequence[RunFolder], *, partial: bool = False) -> None:
+    """Create `out`'s ledger with the committed episodes of all `parts`, byte for byte.
+
+    `RunFolderError` names what does not fit: another manifest or agent, two different rows for
+    one episode, or, unless `partial`, an episode that no part has. Then `out` has no ledger.
+    """
+    if out.ledger.exists():
+        raise RunFolderError(f"{out.path}: already holds a run; choose another folder")
+    beside = out.path / ".merged.sqlite"
+    beside.unlink(missing_ok=True)
+    with ExitStack() as stack:
+        stack.callback(beside.unlink, missing_ok=True)
+        ledgers = [stack.enter_context(Ledger.reading(part.ledger)) for part in parts]
+        binding = _common_binding(parts, ledgers)
+        merged = Ledger.create(beside, binding, ledgers[0].documents())
+        with closing(merged):
+            merged.begin_session(binding["agent_spec"])
+            rows = _merged(parts, ledgers)
+            merged.extend(_without_gaps(rows, int(binding["episodes"]), partial=partial))
+            merged.commit([], [failure for ledger in ledgers for failure in ledger.failures()])
+        put_in_place(beside, out.ledger)
+
+
+def _common_binding(parts: Sequence[RunFolder], ledgers: Sequence[Ledger]) -> dict[str, str]:
+    """Return what all parts are bound to, as the whole of the manifest."""
+    first, *others = [ledger.meta() for ledger in ledgers]
+    for part, other in zip(parts[1:], others, strict=True):
+        for key in ("manifest_hash", "agent_spec"):
+            if other[key] != first[key]:
+                raise RunFolderError(
+                    f"{part.path}: has {key} {other[key]}, "
+                    f"but {parts[0].path} has {first[key]}; they are not parts of one run"
+                )
+    return {**first, "slice": "1/1"}
+
+
+def _merged(parts: Sequence[RunFolder], ledgers: Sequence[Ledger]) -> Iterator[EpisodeResult]:
+    """Yield one row an episode, in order; rows of one episode must say the same."""
+    numbered = [
+        ((result.episode, part, result) for result in ledger.results())
+        for part, ledger in enumerate(ledgers)
+    ]
+    for episode, group in groupby(in_order(*numbered, key=lambda row: row[:2]), lambda row: row[0]):
+        (_, first, kept), *again = group
+        for _, part, other in again:
+            if (other.line, other.trace) != (kept.line, kept.trace):
+                raise RunFolderError(
+                    f"episode {episode} has one result in {parts[first].path} and another in "
+                    f"{parts[part].path}: the agent is not deterministic, or not the same"
+                )
+        yield kept
+
+
+def _without_gaps(
+    rows: Iterator[EpisodeResult], episodes: int, *, partial: bool
+) -> Iterator[EpisodeResult]:
+    expected = 0
+    for row in rows:
+        if row.episode != expected and not partial:
+            break
+        expected = row.episode + 1
+        yield row
+    if expected != episodes and not partial:
+        raise RunFolderError(
+            f"episode {expected} is in none of the folders; finish that slice, or merge what "
+            "there is with --partial"
+        )

@@ -1,0 +1,79 @@
+"""The options that say who works, and the pool that they ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, redirect_stdout
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from emberbench_dist.runner.pool import InProcessPool, Job, OpenPool, Pool
+
+if TYPE_CHECKING:
+    from emberbench_dist.distributed.worker import Setup
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def worker_options(command: Command) -> Command:
+    """Add --workers, --address and --in-process to a command."""
+    for option in (
+        click.option("--in-process", "alone", is_flag=True, help="Use this process, not Ray."),
+        click.option(
+            "--address", metavar="ADDR", help="Join the Ray cluster at ADDR: auto or HOST:PORT."
+        ),
+        click.option(
+            "--workers",
+            metavar="N",
+            type=click.IntRange(min=1),
+            help="Worker processes.  [default: one a CPU]",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def require_consistent(options: dict[str, Any]) -> None:
+    """Refuse options that contradict each other."""
+    if options["alone"] and (options["address"] or options["workers"]):
+        raise click.UsageError("--in-process uses this process: no --workers, no --address")
+
+
+def alone(job: Job) -> OpenPool:
+    """Return how to open a pool of this process."""
+
+    @contextmanager
+    def opened() -> Iterator[Pool]:
+        yield InProcessPool(job)
+
+    return opened
+
+
+def on_ray(
+    setup: Setup,
+    options: dict[str, Any],
+    say: Callable[[str], None],
+    *,
+    fresh: bool = False,
+) -> OpenPool:
+    """Return how to open a pool on Ray, quietly: what Ray prints goes to the setup's log."""
+    # Loaded here: only a distributed command pays for it.
+    from emberbench_dist.distributed.cluster import available_cpus  # noqa: PLC0415
+    from emberbench_dist.distributed.evaluate import ray_pool  # noqa: PLC0415
+
+    workers, address = options["workers"], options["address"]
+    if workers and not address and workers > available_cpus():
+        say(f"{workers} workers share {available_cpus()} CPUs: they will not be faster.")
+    open_pool = ray_pool(setup, workers=workers, address=address, fresh=fresh)
+
+    @contextmanager
+    def opened() -> Iterator[Pool]:
+        say(f"Joining Ray at {address} …" if address else "Starting Ray …")
+        with ExitStack() as stack:
+            log = Path(setup.log) if setup.log else Path("/dev/null")
+            stack.enter_context(redirect_stdout(stack.enter_context(log.open("a"))))
+            yield stack.enter_context(open_pool())
+
+    return opened

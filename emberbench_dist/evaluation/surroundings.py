@@ -1,0 +1,63 @@
+"""What an agent can change of its process, put back before the next episode."""
+
+from __future__ import annotations
+
+import locale
+import os
+import random
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+_SEED = 0
+
+
+class Surroundings:
+    """Working folder, environment, locale, recursion limit and global random generators.
+
+    The generators get the same fixed state before each episode, so that what an agent draws
+    from them depends neither on chance nor on the episodes that the process played before.
+    """
+
+    def __init__(self) -> None:
+        """Remember how things are now."""
+        self._folder = os.getcwd()  # noqa: PTH109 - a string is all that is needed
+        self._environment = dict(_environment())
+        self._locale = locale.setlocale(locale.LC_ALL)
+        self._recursion_limit = sys.getrecursionlimit()
+
+    def restore(self) -> None:
+        """Put everything back."""
+        with suppress(OSError):  # the folder may be gone
+            os.chdir(self._folder)
+        if _environment() != self._environment:
+            os.environ.clear()
+            os.environ.update(
+                {os.fsdecode(name): os.fsdecode(value) for name, value in self._environment.items()}
+            )
+        if locale.setlocale(locale.LC_ALL) != self._locale:
+            locale.setlocale(locale.LC_ALL, self._locale)
+        if sys.getrecursionlimit() != self._recursion_limit:
+            sys.setrecursionlimit(self._recursion_limit)
+        random.seed(_SEED)
+        if (numpy := sys.modules.get("numpy")) is not None:
+            numpy.random.seed(_SEED)
+
+
+@contextmanager
+def kept_generators() -> Iterator[None]:
+    """Give a process that is not ours its random generators back as they were."""
+    state = random.getstate()
+    numpy = sys.modules.get("numpy")
+    numpy_state = numpy.random.get_state() if numpy is not None else None
+    try:
+        yield
+    finally:
+        random.setstate(state)
+        if numpy is not None:
+            numpy.random.set_state(numpy_state)
+
+
+def _environment() -> dict[bytes, bytes]:
+    """Return the environment undecoded: decoding it would cost more than a short episode."""
+    return os.environ._data  # type: ignore[attr-defined,no-any-return]  # noqa: SLF001

@@ -1,0 +1,65 @@
+"""Evaluate a manifest in this process, one episode after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from emberbench_dist.agents.interface import AgentFactory, FreshAgents
+from emberbench_dist.artifacts.playing import Notepad
+from emberbench_dist.artifacts.run_folder import RunFolder
+from emberbench_dist.evaluation.episode import Player
+from emberbench_dist.evaluation.manifest import Manifest, load_manifest
+from emberbench_dist.evaluation.surroundings import kept_generators
+from emberbench_dist.runner.drive import Controls
+from emberbench_dist.runner.pool import InProcessPool, OpenPool, Pool
+from emberbench_dist.runner.run import Plan, RunResult, run
+
+
+def evaluate(
+    manifest: Manifest | str | Path,
+    agent_factory: AgentFactory,
+    out: str | Path | None = None,
+    resume: bool = False,  # noqa: FBT001, FBT002 - the position is part of the interface
+    *,
+    agent_spec: str | None = None,
+    steps: bool = True,
+    controls: Controls | None = None,
+) -> RunResult:
+    """Play a manifest (or the built-in one of that name) in this process.
+
+    `out` is a run folder; without one the result holds the bytes. What the agent raises comes
+    out unchanged, after the episodes below it are committed. `resume=True` plays only what is
+    missing, also with another factory.
+    """
+    plan = Plan(
+        manifest=manifest if isinstance(manifest, Manifest) else load_manifest(manifest),
+        agent_spec=agent_spec or str(getattr(agent_factory, "__qualname__", "agent")),
+        folder=None if out is None else RunFolder(Path(out)),
+        resume=resume,
+        agent_changed=True,
+        steps=steps,
+        controls=controls or Controls(),
+    )
+    result = run(plan, in_process(plan, agent_factory))
+    if result.failure is not None and result.failure.exception is not None:
+        raise result.failure.exception
+    return result
+
+
+def in_process(plan: Plan, agent_factory: AgentFactory) -> OpenPool:
+    """Return how to open a pool of this process alone."""
+
+    @contextmanager
+    def open_pool() -> Iterator[Pool]:
+        player = Player(
+            plan.manifest.scenarios,
+            FreshAgents(agent_factory),
+            keep_going=plan.controls.keep_going,
+            note=Notepad(plan.folder.playing, 0) if plan.folder else lambda _: None,
+        )
+        with kept_generators(), closing(InProcessPool(player.play)) as pool:
+            yield pool
+
+    return open_pool

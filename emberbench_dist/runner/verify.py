@@ -1,0 +1,167 @@
+"""Verify an artifact with its traces, without the agent that made it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from hashlib import sha256
+from itertools import islice
+from pathlib import Path
+from typing import BinaryIO
+
+from emberbench_dist.artifacts.artifact import footer, header
+from emberbench_dist.contract.canonical import canonical_json
+from emberbench_dist.errors import ArtifactError
+from emberbench_dist.evaluation.manifest import Manifest
+from emberbench_dist.evaluation.metrics import INTEGER_METRICS, SUMMED_METRICS, totals
+from emberbench_dist.evaluation.verify import Claim, Verdict
+from emberbench_dist.runner.pool import OpenPool, spread
+
+_BATCH = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """An artifact that is what its traces give: episodes it holds, and whether that is all."""
+
+    episodes: int
+    complete: bool
+    sha256: str
+
+
+def verify_files(
+    manifest: Manifest,
+    artifact: Path,
+    traces: Path,
+    open_pool: OpenPool,
+    report: Callable[[int], None] = lambda _: None,
+) -> Verified:
+    """Replay every trace and compare header, lines and footer byte for byte.
+
+    `report` is told how many episodes are verified. Raises `ArtifactError` with the first place
+    that differs.
+    """
+    try:
+        with artifact.open("rb") as lines, traces.open("rb") as trace_lines:
+            reading = _Reading(manifest, artifact, traces, lines, trace_lines)
+            reading.require_header()
+            verdicts = _Verdicts(reading, report)
+            with open_pool() as pool:
+                for answers in spread(pool, reading.batches()):
+                    verdicts.take(answers)
+            return verdicts.conclude()
+    except OSError as error:
+        raise ArtifactError(f"{error.filename}: cannot be read: {error.strerror}") from error
+
+
+class _Reading:
+    """The two files, read side by side once."""
+
+    def __init__(
+        self,
+        manifest: Manifest,
+        artifact: Path,
+        traces: Path,
+        lines: BinaryIO,
+        trace_lines: BinaryIO,
+    ) -> None:
+        self.manifest = manifest
+        self.artifact = artifact
+        self.count = 0
+        self.footer = b""
+        self.body = sha256()
+        self._traces = traces
+        self._lines = lines
+        self._trace_lines = trace_lines
+
+    def require_header(self) -> None:
+        line = self._lines.readline()
+        if line != canonical_json(header(self.manifest)).encode() + b"\n":
+            raise ArtifactError(
+                f"{self.artifact}: line 1: is not the header of manifest "
+                f"{self.manifest.manifest_id} under this version"
+            )
+        self.body.update(line)
+
+    def batches(self) -> Iterator[list[Claim]]:
+        claims = self._claims()
+        while batch := list(islice(claims, _BATCH)):
+            yield batch
+
+    def _claims(self) -> Iterator[Claim]:
+        """Yield each episode line with its trace line; keep the footer."""
+        for line in self._lines:
+            if not line.startswith(b'{"episode":'):
+                self.footer = line
+                break
+            trace = self._trace_lines.readline()
+            if not (line.endswith(b"\n") and trace.endswith(b"\n")):
+                raise ArtifactError(
+                    f"{self.artifact}: line {self.count + 2}: the artifact or its trace is cut off"
+                )
+            if self.count >= len(self.manifest):
+                raise ArtifactError(
+                    f"{self.artifact}: line {self.count + 2}: the manifest has fewer episodes"
+                )
+            self.body.update(line)
+            yield Claim(self.manifest.episode(self.count), line[:-1], trace[:-1])
+            self.count += 1
+        if self._lines.readline():
+            raise ArtifactError(f"{self.artifact}: goes on after its footer")
+        if self._trace_lines.readline():
+            raise ArtifactError(f"{self._traces}: has more lines than the artifact has episodes")
+
+
+class _Verdicts:
+    """What the workers found, and the sums that the footer must have."""
+
+    def __init__(self, reading: _Reading, report: Callable[[int], None]) -> None:
+        self._reading = reading
+        self._report = report
+        self._done = 0
+        self._wrong: Verdict | None = None
+        self._sums = dict.fromkeys(SUMMED_METRICS, 0)
+        self._rates: list[float] = []
+
+    def take(self, verdicts: list[Verdict]) -> None:
+        for verdict in verdicts:
+            if verdict.wrong:
+                if self._wrong is None or verdict.episode < self._wrong.episode:
+                    self._wrong = verdict
+                continue
+            metrics = dict(zip(INTEGER_METRICS, verdict.metrics, strict=True))
+            for name in SUMMED_METRICS:
+                self._sums[name] += metrics[name] or 0
+            self._rates.append((metrics["evacuated"] or 0) / (metrics["people"] or 1))
+        self._done += len(verdicts)
+        self._report(self._done)
+
+    def conclude(self) -> Verified:
+        reading, wrong = self._reading, self._wrong
+        if wrong is not None:
+            raise ArtifactError(
+                f"{reading.artifact}: line {wrong.episode + 2} (episode {wrong.episode}): "
+                f"{wrong.wrong}"
+            )
+        expected = footer(
+            reading.body.hexdigest(),
+            reading.count,
+            len(reading.manifest),
+            totals(self._sums, self._rates, reading.count),
+        )
+        if reading.footer != canonical_json(expected).encode() + b"\n":
+            rule = _wrong_key(reading.footer, expected)
+            raise ArtifactError(f"{reading.artifact}: line {reading.count + 2}: {rule}")
+        whole = reading.body.copy()
+        whole.update(reading.footer)
+        return Verified(reading.count, bool(expected["complete"]), whole.hexdigest())
+
+
+def _wrong_key(line: bytes, expected: dict[str, object]) -> str:
+    try:
+        found = json.loads(line)
+        keys = [key for key in sorted(expected) if found.get(key) != expected[key]]
+    except (ValueError, AttributeError):
+        return "is not a footer"
+    return f"the footer is wrong in {', '.join(keys)}" if keys else "the footer is not canonical"

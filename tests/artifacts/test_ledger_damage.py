@@ -1,0 +1,188 @@
+"""Damage to a ledger: every byte that changed is found, and the episode named where it is one."""
+
+from __future__ import annotations
+
+import os
+from contextlib import closing
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from results import synthetic
+
+from emberbench_dist.artifacts.ledger import Ledger
+from emberbench_dist.errors import LedgerError
+from emberbench_dist.evaluation.episode import EpisodeResult, sealed
+
+RARE = 0x0102030405  # a metric whose bytes occur nowhere else in the file
+
+
+def distinct(episode):
+    """Return a result in which every part has bytes of its own."""
+    plain = synthetic(episode, moved=RARE + episode)
+    parts = [b"<%s of %d>" % (part, episode) for part in (b"line", b"trace", b"execution")]
+    return sealed(episode, parts[0], parts[1], plain.metrics, parts[2])
+
+
+RESULTS = [distinct(episode) for episode in range(20)]
+PLACES = {
+    "line": RESULTS[7].line,
+    "trace": RESULTS[7].trace,
+    "metric": (RARE + 7).to_bytes(6, "big"),
+    "execution": RESULTS[7].execution,
+    "digest": RESULTS[7].digest,
+}
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    """Create a closed ledger of distinct results."""
+    path = tmp_path_factory.mktemp("sound") / "ledger.sqlite"
+    with closing(Ledger.create(path, {"manifest_id": "test"})) as ledger:
+        ledger.begin_session("greedy")
+        ledger.commit(RESULTS)
+        ledger.check()
+    return path
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory):
+    """Return where a damaged copy may lie."""
+    return tmp_path_factory.mktemp("damaged") / "ledger.sqlite"
+
+
+def checked(path):
+    """Check a ledger as a reader; return its results."""
+    with Ledger.reading(path) as ledger:
+        ledger.check()
+        return list(ledger.results())
+
+
+@pytest.mark.parametrize("bit", [0, 7])
+@pytest.mark.parametrize("content", PLACES.values(), ids=PLACES)
+def test_a_flipped_bit_in_any_part_names_the_episode(path, copy, content, bit):
+    """One bit that changed in any part of a row is found, and the row's episode is named."""
+    data = bytearray(path.read_bytes())
+    assert data.count(content) == 1
+    data[data.index(content) + len(content) - 1] ^= 1 << bit
+    copy.write_bytes(data)
+    with pytest.raises(LedgerError) as caught:
+        checked(copy)
+    assert str(caught.value) == f"{copy}: the row of episode 7 is damaged"
+
+
+@given(st.data())
+def test_no_changed_byte_goes_unnoticed(path, copy, data):
+    """Whatever byte of the file changes: the check fails with our error, or no result changed."""
+    content = bytearray(path.read_bytes())
+    place = data.draw(st.integers(0, len(content) - 1))
+    content[place] = data.draw(st.integers(0, 255))
+    copy.write_bytes(content)
+    try:
+        found = checked(copy)
+    except LedgerError as error:
+        assert str(copy) in str(error)  # noqa: PT017 - an error is one of two good ends
+    else:
+        assert found == RESULTS
+
+
+@pytest.mark.parametrize("byte", [0x00, 0x41, 0x80, 0xFF])
+def test_a_damaged_table_definition_is_found(path, copy, byte):
+    """A changed byte in the text of the schema is our error, also where it is no text any more."""
+    content = bytearray(path.read_bytes())
+    content[content.index(b"NOT NULL, trace BLOB")] = byte
+    copy.write_bytes(content)
+    with pytest.raises(LedgerError, match=r"ledger\.sqlite: "):
+        checked(copy)
+
+
+def test_damage_between_the_rows_is_found(path, copy):
+    """Where every row is sound and the database is not, the check says what is wrong with it."""
+    content = bytearray(path.read_bytes())
+    content[36:40] = (3).to_bytes(4, "big")  # the number of free pages, of which there are none
+    copy.write_bytes(content)
+    with pytest.raises(LedgerError, match=r"(?s)the database is damaged: .*freelist"):
+        checked(copy)
+
+
+@given(st.data())
+def test_a_truncated_file_is_found(path, copy, data):
+    """A file that lost its end at any byte is an error, never a shorter run."""
+    content = path.read_bytes()
+    copy.write_bytes(content[: data.draw(st.integers(0, len(content) - 1))])
+    with pytest.raises(LedgerError, match=r"ledger\.sqlite: "):
+        checked(copy)
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        (
+            "DELETE FROM episodes WHERE episode = 7",
+            "holds 19 episodes, but its sessions committed 20",
+        ),
+        ("DELETE FROM episodes", "holds 0 episodes, but its sessions committed 20"),
+        ("DELETE FROM sessions", "holds 20 episodes, but its sessions committed 0"),
+        ("UPDATE episodes SET episode = 77 WHERE episode = 7", "the row of episode 77 is damaged"),
+        ("UPDATE episodes SET people = NULL WHERE episode = 7", "the row of episode 7 is damaged"),
+        (
+            "UPDATE episodes SET (line, trace) = (trace, line) WHERE episode = 7",
+            "the row of episode 7 is damaged",
+        ),
+        (
+            "UPDATE episodes SET digest = zeroblob(32) WHERE episode = 7",
+            "the row of episode 7 is damaged",
+        ),
+    ],
+)
+def test_rows_that_were_edited_are_found(path, copy, change, complaint):
+    """A row that was removed, moved or exchanged in a sound database is found too."""
+    copy.write_bytes(path.read_bytes())
+    with closing(Ledger.open(copy)) as ledger:
+        ledger._connection.execute(change)
+        with pytest.raises(LedgerError) as caught:
+            ledger.check()
+    assert str(caught.value) == f"{copy}: {complaint}"
+
+
+def test_the_lowest_damaged_episode_is_named(path, copy):
+    """Of several damaged rows the first is told."""
+    copy.write_bytes(path.read_bytes())
+    with closing(Ledger.open(copy)) as ledger:
+        ledger._connection.execute("UPDATE episodes SET steps = 6 WHERE episode IN (11, 4, 19)")
+        with pytest.raises(LedgerError, match="episode 4 is damaged"):
+            ledger.check()
+
+
+def test_a_digest_covers_where_each_part_ends():
+    """Bytes that move from one part to the next give another digest."""
+    metrics = RESULTS[0].metrics
+    digests = {
+        sealed(0, line, trace, metrics, execution).digest
+        for line, trace, execution in [
+            (b"ab", b"c", b"d"),
+            (b"a", b"bc", b"d"),
+            (b"ab", b"", b"c\nd"),
+            (b"ab\nc", b"d", b""),
+            (b"ab", b"c\nd", b""),
+        ]
+    }
+    assert len(digests) == 5
+
+
+def test_a_result_is_sealed_by_its_digest():
+    """Sealing the parts of a result again gives the same result."""
+    result = RESULTS[3]
+    again = sealed(result.episode, result.line, result.trace, result.metrics, result.execution)
+    assert again == result
+    assert isinstance(again, EpisodeResult)
+
+
+def test_a_resumed_driver_finds_damage(path, copy):
+    """A driver's ledger is checked as a reader's is."""
+    data = bytearray(path.read_bytes())
+    data[data.index(PLACES["line"])] ^= 1
+    copy.write_bytes(data)
+    with closing(Ledger.open(copy)) as ledger, pytest.raises(LedgerError, match="episode 7"):
+        ledger.check()
+    assert os.listdir(copy.parent) == [copy.name]  # noqa: PTH208 - names alone
