@@ -15,6 +15,7 @@ Connection = sqlite3.Connection
 APPLICATION_ID = 0x454D4252  # "EMBR"
 SCHEMA_VERSION = 1
 _BUSY_SECONDS = 60.0
+_HEADER_BYTES = 100
 _SCHEMA = f"""
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
 CREATE TABLE documents (name TEXT PRIMARY KEY, body BLOB NOT NULL) STRICT;
@@ -54,9 +55,10 @@ def create_database(
 
 def connect(path: Path | None) -> Connection:
     """Open a database for writing: rollback journal, every commit synced to the disk."""
-    connection = sqlite3.connect(
-        path or ":memory:", timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
-    )
+    with explaining(str(path)):
+        connection = sqlite3.connect(
+            path or ":memory:", timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
+        )
     try:
         with explaining(str(path)):
             connection.execute("PRAGMA journal_mode = TRUNCATE")
@@ -69,7 +71,8 @@ def connect(path: Path | None) -> Connection:
 
 def disconnect(connection: Connection) -> None:
     """Close a database; a writer leaves no journal beside it."""
-    with suppress(sqlite3.Error):
+    # Of a damaged schema even the error may not be a text.
+    with suppress(sqlite3.Error, UnicodeDecodeError):
         connection.execute("PRAGMA journal_mode = DELETE")
     connection.close()
 
@@ -77,7 +80,8 @@ def disconnect(connection: Connection) -> None:
 def connect_read_only(path: Path) -> Connection:
     """Open a database without the means to change it."""
     address = path.resolve().as_uri() + "?mode=ro"
-    return sqlite3.connect(address, uri=True, timeout=_BUSY_SECONDS, isolation_level=None)
+    with explaining(str(path)):
+        return sqlite3.connect(address, uri=True, timeout=_BUSY_SECONDS, isolation_level=None)
 
 
 def needs_recovery(connection: Connection) -> bool:
@@ -91,16 +95,26 @@ def needs_recovery(connection: Connection) -> bool:
     return False
 
 
-def require_ours(connection: Connection, name: str) -> None:
-    """Raise `LedgerError` unless the database is a ledger of this schema."""
-    with explaining(name):
-        (application,) = connection.execute("PRAGMA application_id").fetchone()
-        (version,) = connection.execute("PRAGMA user_version").fetchone()
-    if application != APPLICATION_ID:
-        raise LedgerError(f"{name}: is not a ledger of dist-eval")
+def require_ours(path: Path) -> None:
+    """Raise `LedgerError` unless the file is a ledger of this schema.
+
+    Reads the file's header itself: opening a foreign database might already change it.
+    """
+    if not path.is_file():
+        raise LedgerError(f"{path}: there is no run here")
+    try:
+        with path.open("rb") as file:
+            header = file.read(_HEADER_BYTES)
+    except OSError as error:
+        raise LedgerError(f"{path}: cannot be read: {error.strerror}") from error
+    if header and (len(header) < _HEADER_BYTES or not header.startswith(b"SQLite format 3\0")):
+        raise LedgerError(f"{path}: is damaged or no ledger: it does not begin as a database does")
+    version = int.from_bytes(header[60:64], "big")
+    if int.from_bytes(header[68:72], "big") != APPLICATION_ID:
+        raise LedgerError(f"{path}: is not a ledger of dist-eval")
     if version != SCHEMA_VERSION:
         raise LedgerError(
-            f"{name}: has schema {version}; this program reads schema {SCHEMA_VERSION}"
+            f"{path}: has schema {version}; this program reads schema {SCHEMA_VERSION}"
         )
 
 
@@ -109,10 +123,10 @@ def explaining(name: str) -> Iterator[None]:
     """Turn the database's errors into ours."""
     try:
         yield
-    except sqlite3.Error as error:
+    except sqlite3.OperationalError as error:
         if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL:
             text = f"{name}: the disk is full; make room and go on with --resume"
             raise DiskFullError(text) from error
-        if isinstance(error, sqlite3.OperationalError):
-            raise LedgerError(f"{name}: cannot be read or written: {error}") from error
+        raise LedgerError(f"{name}: cannot be read or written: {error}") from error
+    except (sqlite3.Error, UnicodeDecodeError) as error:
         raise LedgerError(f"{name}: is damaged or no ledger: {error}") from error

@@ -10,10 +10,11 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from itertools import islice
 from pathlib import Path
 from shutil import copyfile
+from types import MappingProxyType
 from typing import Any
 
 from emberbench_dist.artifacts import durable
@@ -49,7 +50,10 @@ class Ledger:
 
     @classmethod
     def create(
-        cls, path: Path | None, meta: Mapping[str, str], documents: Mapping[str, bytes]
+        cls,
+        path: Path | None,
+        meta: Mapping[str, str],
+        documents: Mapping[str, bytes] = MappingProxyType({}),
     ) -> Ledger:
         """Create a ledger with its binding and inputs; None is one in memory.
 
@@ -67,33 +71,27 @@ class Ledger:
     @classmethod
     def open(cls, path: Path) -> Ledger:
         """Open an existing ledger for its driver; `LedgerError` unless it is one of ours."""
-        if not path.is_file():
-            raise LedgerError(f"{path}: there is no run here")
-        connection = connect(path)
-        require_ours(connection, str(path))
-        return cls(connection, str(path))
+        require_ours(path)
+        return cls(connect(path), str(path))
 
     @classmethod
     @contextmanager
     def reading(cls, path: Path) -> Iterator[Ledger]:
         """Open a ledger without writing a byte, also during a run and after a crash."""
-        if not path.is_file():
-            raise LedgerError(f"{path}: there is no run here")
-        with tempfile.TemporaryDirectory() as scratch:
+        require_ours(path)
+        with ExitStack() as stack:
             connection = connect_read_only(path)
             if needs_recovery(connection):
                 # What a dying driver left is rolled back, in a copy.
                 connection.close()
+                scratch = stack.enter_context(tempfile.TemporaryDirectory())
                 copy = Path(scratch) / path.name
                 copyfile(path, copy)
                 copyfile(f"{path}-journal", f"{copy}-journal")
                 connection = connect(copy)
             ledger = cls(connection, str(path))
-            try:
-                require_ours(connection, str(path))
-                yield ledger
-            finally:
-                ledger.close()
+            stack.callback(ledger.close)
+            yield ledger
 
     def close(self) -> None:
         """Close the file; a driver's leaves no journal beside it."""
@@ -251,7 +249,7 @@ class Ledger:
                 yield row
 
     @contextmanager
-    def _transaction(self, name: str) -> Iterator[None]:
+    def _transaction(self, name: str = "write") -> Iterator[None]:
         """Take the write lock first; all or nothing."""
         with explaining(self._name):
             self._connection.execute("BEGIN IMMEDIATE")

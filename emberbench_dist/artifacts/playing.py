@@ -35,6 +35,10 @@ class Notepad:
         """Open the worker's file; OSError where the folder is not of this machine."""
         self._file = os.open(folder / str(worker), os.O_WRONLY | os.O_CREAT, 0o644)
 
+    def close(self) -> None:
+        """Close the file."""
+        os.close(self._file)
+
     def __call__(self, episode: int | None) -> None:
         """Note the episode that begins (None: none)."""
         number = _NOTHING if episode is None else episode

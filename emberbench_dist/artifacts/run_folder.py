@@ -109,10 +109,10 @@ class RunFolder:
             )
 
     def _told(self) -> str:
-        owner = read_json(self._owner)
-        if not owner:
+        try:
+            return "process {pid} on {host} since {since}".format(**read_json(self._owner))
+        except (KeyError, TypeError):
             return "another driver"
-        return f"process {owner.get('pid')} on {owner.get('host')} since {owner.get('since')}"
 
 
 def timestamp() -> str:

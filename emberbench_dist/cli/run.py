@@ -109,7 +109,12 @@ def _plan(
 def _open_pool(plan: Plan, reporter: Reporter, options: dict[str, Any]) -> OpenPool:
     factory = load_agent(plan.agent_spec)
     if options["alone"]:
-        return in_process(plan, factory)
+        return in_process(
+            plan.manifest,
+            factory,
+            folder=plan.folder,
+            keep_going=plan.controls.keep_going,
+        )
     # Loaded here: only a distributed run pays for it.
     from emberbench_dist.distributed.evaluate import worker_setup  # noqa: PLC0415
 

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from emberbench_dist.distributed.watch import Watch, watch_children
 from emberbench_dist.errors import ClusterError
 
 _MIB = 2**20
@@ -45,8 +46,11 @@ def available_cpus() -> int:
 
 
 @contextmanager
-def local_cluster(cpus: int) -> Iterator[None]:
-    """Run a Ray of this process's own with `cpus` CPUs, and remove every trace of it."""
+def local_cluster(cpus: int) -> Iterator[Watch]:
+    """Run a Ray of this process's own with `cpus` CPUs, and remove every trace of it.
+
+    Yields what tells whether it still lives.
+    """
     folder = _temp_folder()
     settings = {
         **_QUIET,
@@ -63,16 +67,16 @@ def local_cluster(cpus: int) -> Iterator[None]:
                 object_store_memory=_store_bytes(),
                 _temp_dir=str(folder),
             ):
-                yield
+                yield watch_children()
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextmanager
-def joined_cluster(address: str) -> Iterator[None]:
+def joined_cluster(address: str) -> Iterator[Watch]:
     """Join the cluster at `address`, and leave it as it is."""
     with _ray(address=address):
-        yield
+        yield lambda: ""
 
 
 @contextmanager

@@ -68,11 +68,11 @@ def ray_pool(
     @contextmanager
     def open_pool() -> Iterator[Pool]:
         cluster = joined_cluster(address) if address else local_cluster(workers or available_cpus())
-        with cluster:
+        with cluster as gone:
             # Loaded here: Ray reads its settings when it is imported.
             from emberbench_dist.distributed.ray_pool import RayPool  # noqa: PLC0415
 
-            with closing(RayPool(setup, workers, fresh=fresh)) as pool:
+            with closing(RayPool(setup, workers, fresh=fresh, gone=gone)) as pool:
                 yield pool
 
     return open_pool

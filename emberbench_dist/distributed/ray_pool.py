@@ -9,6 +9,7 @@ from typing import Any
 import ray
 from ray import exceptions
 
+from emberbench_dist.distributed.watch import Watch
 from emberbench_dist.distributed.worker import Setup, Worker
 from emberbench_dist.errors import ClusterError
 from emberbench_dist.runner.pool import Event, Finished, Joined, Lost
@@ -25,15 +26,23 @@ class RayPool:
     """A number of workers, each one actor process on one CPU.
 
     `workers` None is one for each CPU of the cluster, also of nodes that join later. `fresh`
-    gives every batch a process of its own.
+    gives every batch a process of its own. `gone` says what of Ray itself has died.
     """
 
-    def __init__(self, setup: Setup, workers: int | None, *, fresh: bool = False) -> None:
+    def __init__(
+        self,
+        setup: Setup,
+        workers: int | None,
+        *,
+        fresh: bool = False,
+        gone: Watch = lambda: "",
+    ) -> None:
         """Ask for the actors; they join as they get ready."""
         self._setup = ray.put(setup)
         self._actor_class = ray.remote(num_cpus=1, max_restarts=0, max_task_retries=0)(Worker)
         self._fixed = workers
         self._fresh = fresh
+        self._gone = gone
         self._actors: dict[WorkerId, Any] = {}
         self._calls: dict[Any, tuple[WorkerId, bool]] = {}
         self._next_id = 0
@@ -86,6 +95,8 @@ class RayPool:
         if time.monotonic() < self._next_growth:
             return
         self._next_growth = time.monotonic() + _GROWTH_SECONDS
+        if gone := self._gone():
+            raise ClusterError(f"Ray has died: {gone} is gone")
         wanted = self._fixed or max(1, _cpus(ray.cluster_resources))
         for _ in range(wanted - len(self._actors)):
             self._start()

@@ -96,16 +96,15 @@ class Player:
         agents: FreshAgents,
         *,
         keep_going: bool = False,
-        note: Callable[[int | None], None] = lambda _: None,
     ) -> None:
         """Play episodes of `scenarios` with agents from `agents`.
 
-        `keep_going` plays on after a failure; `note` is told which episode begins.
+        `keep_going` plays on after a failure; `note` may be set to be told what begins.
         """
         self._scenarios = scenarios
         self._agents = agents
         self._keep_going = keep_going
-        self.note = note
+        self.note: Callable[[int | None], None] = lambda _: None
         self._surroundings = Surroundings()
 
     def play(self, episodes: Iterable[Episode], budget: float) -> list[Outcome]:

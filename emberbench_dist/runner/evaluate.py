@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
 from emberbench_dist.agents.interface import AgentFactory, FreshAgents
@@ -42,24 +42,34 @@ def evaluate(
         steps=steps,
         controls=controls or Controls(),
     )
-    result = run(plan, in_process(plan, agent_factory))
+    open_pool = in_process(
+        plan.manifest,
+        agent_factory,
+        folder=plan.folder,
+        keep_going=plan.controls.keep_going,
+    )
+    result = run(plan, open_pool)
     if result.failure is not None and result.failure.exception is not None:
         raise result.failure.exception
     return result
 
 
-def in_process(plan: Plan, agent_factory: AgentFactory) -> OpenPool:
-    """Return how to open a pool of this process alone."""
+def in_process(
+    manifest: Manifest,
+    agent_factory: AgentFactory,
+    *,
+    folder: RunFolder | None = None,
+    keep_going: bool = False,
+) -> OpenPool:
+    """Return how to open a pool of this process alone, which notes what it plays in `folder`."""
 
     @contextmanager
     def open_pool() -> Iterator[Pool]:
-        player = Player(
-            plan.manifest.scenarios,
-            FreshAgents(agent_factory),
-            keep_going=plan.controls.keep_going,
-            note=Notepad(plan.folder.playing, 0) if plan.folder else lambda _: None,
-        )
-        with kept_generators(), closing(InProcessPool(player.play)) as pool:
-            yield pool
+        player = Player(manifest.scenarios, FreshAgents(agent_factory), keep_going=keep_going)
+        with ExitStack() as stack:
+            if folder is not None:
+                player.note = stack.enter_context(closing(Notepad(folder.playing, 0)))
+            stack.enter_context(kept_generators())
+            yield stack.enter_context(closing(InProcessPool(player.play)))
 
     return open_pool

@@ -59,6 +59,7 @@ class Schedule:
         self._crashes = dict(crashes or {})
         self.max_crashes = max_crashes
         self._size = first_size
+        self._short = first_size > 1
         self._queues: dict[WorkerId, deque[Batch]] = {}
         self.limit: int | None = None
         heapify(self._pending)
@@ -85,6 +86,8 @@ class Schedule:
     def assign(self, worker: WorkerId) -> Batch | None:
         """Return the next batch for a worker, or None where it has enough."""
         queue = self._queues[worker]
+        if queue and queue[0].alone:
+            return None
         if self._has_suspect():
             if queue:
                 return None  # it must come to rest first
@@ -101,8 +104,10 @@ class Schedule:
         episodes = self._queues[worker].popleft().episodes
         rest = episodes[played:]
         self._give_back(rest)
+        # One episode that filled the slice, or was all of the batch, says nothing about two.
+        self._short = played > 1
         if rest:
-            self._size = max(1, math.ceil(played * 1.25))
+            self._size = math.ceil(played * 1.25) if self._short else 1
         elif len(episodes) >= self._size:
             self._size = min(self._size * 2, MAX_BATCH)
 
@@ -114,11 +119,15 @@ class Schedule:
         queue = self._queues.pop(worker, deque())
         if not queue:
             return None
-        running = queue.popleft().episodes
+        batch = queue.popleft()
+        running = batch.episodes
         for waiting in queue:
             self._give_back(waiting.episodes)
         if not charged:
-            self._give_back(running)
+            if batch.alone:
+                heappush(self._suspects, running[0])
+            else:
+                self._give_back(running)
             return None
         if len(running) == 1:
             return self._charge(running[0])
@@ -143,8 +152,8 @@ class Schedule:
         return Crash(episode, final)
 
     def _window(self) -> int:
-        """Keep a second batch ready where batches are short; a slow episode waits for nobody."""
-        return 2 if self._size > 1 and self._left > self._size * len(self._queues) else 1
+        """Keep a second batch ready where episodes are short; nothing waits behind a slow one."""
+        return 2 if self._short and self._left > self._size * len(self._queues) else 1
 
     def _take(self) -> range:
         start, stop = heappop(self._pending)

@@ -22,35 +22,34 @@ RUNNING, COMPLETE, FAILED, CRASHED, INTERRUPTED = (
 
 
 class Session:
-    """One driver's session: the head of `run.json`, with the sessions before it below."""
+    """One driver's session: the head of `run.json`, and the last of the sessions below it."""
 
     def __init__(self, path: Path | None, binding: dict[str, Any], command: list[str]) -> None:
         """Tell that the run is going on (None: tell nobody)."""
         self._path = path
         earlier = read_json(path) if path else {}
-        sessions = earlier.pop("sessions", [])
-        if earlier:
-            sessions = [*sessions, {key: earlier[key] for key in earlier if key not in binding}]
-        self._document = {
-            **binding,
+        sessions = earlier.get("sessions")
+        self._binding = binding
+        self._earlier = sessions if isinstance(sessions, list) else []
+        self._session: dict[str, Any] = {
             "command": command,
             "host": socket.gethostname(),
             "versions": _versions(),
             "started": timestamp(),
             "ended": None,
             "outcome": RUNNING,
-            "sessions": sessions,
         }
         self._write()
 
     def end(self, outcome: str) -> None:
         """Tell how the session ended."""
-        self._document |= {"ended": timestamp(), "outcome": outcome}
+        self._session |= {"ended": timestamp(), "outcome": outcome}
         self._write()
 
     def _write(self) -> None:
         if self._path is not None:
-            write_json(self._path, self._document)
+            sessions = [*self._earlier, self._session]
+            write_json(self._path, {**self._binding, **self._session, "sessions": sessions})
 
 
 def _versions() -> dict[str, str]:

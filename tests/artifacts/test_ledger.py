@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from results import contents, failure, synthetic
 
-from emberbench_dist.artifacts.ledger import APPLICATION_ID, SCHEMA_VERSION, Ledger
+from emberbench_dist.artifacts.database import APPLICATION_ID, SCHEMA_VERSION
+from emberbench_dist.artifacts.ledger import Ledger
 from emberbench_dist.errors import DiskFullError, LedgerError
 from emberbench_dist.evaluation.metrics import INTEGER_METRICS
 
@@ -61,7 +62,7 @@ def test_a_new_ledger_is_one_whole_file_with_our_marks(tmp_path, path):
     assert raw(path, "PRAGMA user_version") == [(SCHEMA_VERSION,)]
     strict = raw(path, "SELECT name, strict FROM pragma_table_list WHERE schema = 'main'")
     assert {name for name, is_strict in strict if is_strict} == {
-        *("meta", "episodes", "failures", "crashes", "sessions")
+        *("meta", "documents", "episodes", "failures", "crashes", "sessions")
     }
 
 
@@ -139,7 +140,7 @@ def test_a_commit_is_all_or_nothing(ledger):
     """A row that the database refuses takes the rows before it, and its session's count, along."""
     broken = synthetic(1)
     object.__setattr__(broken, "line", None)
-    ledger.record_failure(failure(0))
+    ledger.commit([], [failure(0)])
     with pytest.raises(LedgerError, match="NOT NULL"):
         ledger.commit([synthetic(0), broken])
     assert ledger.committed() == []
@@ -191,23 +192,23 @@ def test_a_full_disk_is_told_as_one_and_loses_nothing(ledger):
 )
 def test_failures_read_back(ledger, known):
     """All that is known of a failure is kept, the largest seed and odd text too."""
-    ledger.record_failure(known)
+    ledger.commit([], [known])
     assert ledger.failures() == [known]
 
 
 def test_failures_are_told_lowest_first_and_latest_only(ledger):
-    """Each failed episode is there once, as it failed last."""
+    """Each failed episode is there once, as it failed last, with the number of attempts."""
     for episode in (9, 2, 5):
-        ledger.record_failure(failure(episode))
-    ledger.record_failure(failure(5, message="again"))
-    assert ledger.failures() == [failure(2), failure(5, message="again"), failure(9)]
+        ledger.commit([], [failure(episode)])
+    ledger.commit([], [failure(5, message="again")])
+    assert ledger.failures() == [failure(2), failure(5, message="again", attempts=2), failure(9)]
     assert ledger.committed() == []
 
 
 def test_a_committed_episode_is_no_failure(ledger):
     """Once an episode is committed its failure is history; others stay."""
     for episode in (1, 2, 3):
-        ledger.record_failure(failure(episode))
+        ledger.commit([], [failure(episode)])
     ledger.commit([synthetic(2), synthetic(4)])
     assert ledger.failures() == [failure(1), failure(3)]
 
@@ -249,7 +250,7 @@ def test_committed_ranges_are_the_set(episodes, stop):
         assert all(gap > 0 for gap in gaps)
         assert ledger.prefix() == next(n for n in range(14) if n not in episodes)
         below = [synthetic(episode) for episode in sorted(episodes) if episode < stop]
-        assert list(ledger.lines(stop)) == [(result.line, result.trace) for result in below]
+        assert list(ledger.results(stop)) == below
         assert list(ledger.results()) == [synthetic(episode) for episode in sorted(episodes)]
         ledger.check()
 

@@ -68,7 +68,10 @@ def test_a_flipped_bit_in_any_part_names_the_episode(path, copy, content, bit):
     copy.write_bytes(data)
     with pytest.raises(LedgerError) as caught:
         checked(copy)
-    assert str(caught.value) == f"{copy}: the row of episode 7 is damaged"
+    assert str(caught.value) == (
+        f"{copy}: the row of episode 7 is damaged; `dist-eval repair` drops it, "
+        "and resume plays it again"
+    )
 
 
 @given(st.data())
@@ -123,8 +126,14 @@ def test_a_truncated_file_is_found(path, copy, data):
         ),
         ("DELETE FROM episodes", "holds 0 episodes, but its sessions committed 20"),
         ("DELETE FROM sessions", "holds 20 episodes, but its sessions committed 0"),
-        ("UPDATE episodes SET episode = 77 WHERE episode = 7", "the row of episode 77 is damaged"),
-        ("UPDATE episodes SET people = NULL WHERE episode = 7", "the row of episode 7 is damaged"),
+        (
+            "UPDATE episodes SET episode = 77 WHERE episode = 7",
+            "the row of episode 77 is damaged",
+        ),
+        (
+            "UPDATE episodes SET people = NULL WHERE episode = 7",
+            "the row of episode 7 is damaged",
+        ),
         (
             "UPDATE episodes SET (line, trace) = (trace, line) WHERE episode = 7",
             "the row of episode 7 is damaged",
@@ -142,7 +151,7 @@ def test_rows_that_were_edited_are_found(path, copy, change, complaint):
         ledger._connection.execute(change)
         with pytest.raises(LedgerError) as caught:
             ledger.check()
-    assert str(caught.value) == f"{copy}: {complaint}"
+    assert str(caught.value).startswith(f"{copy}: {complaint}")
 
 
 def test_the_lowest_damaged_episode_is_named(path, copy):

@@ -74,8 +74,9 @@ class LedgerMachine(RuleBasedStateMachine):
     @rule(episode=episodes, message=st.text(st.characters(codec="utf-8"), max_size=5))
     def fail(self, episode, message):
         """Note a failed episode."""
-        known = failure(episode, message=message)
-        self.ledger.record_failure(known)
+        earlier = self.failures[episode].attempts if episode in self.failures else 0
+        self.ledger.commit([], [failure(episode, message=message)])
+        known = failure(episode, message=message, attempts=earlier + 1)
         self.failures[episode] = known
 
     @rule(episode=episodes)

@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 from results import contents, synthetic
 
-from emberbench_dist.artifacts.ledger import APPLICATION_ID, SCHEMA_VERSION, Ledger
+from emberbench_dist.artifacts.database import APPLICATION_ID, SCHEMA_VERSION
+from emberbench_dist.artifacts.ledger import Ledger
 from emberbench_dist.errors import LedgerError
 
 TESTS = Path(__file__).parents[1]

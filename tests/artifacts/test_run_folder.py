@@ -13,14 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from emberbench_dist.artifacts.run_folder import (
-    RunFolder,
-    read_json,
-    replacing,
-    timestamp,
-    unwritable,
-    write_json,
-)
+from emberbench_dist.artifacts.durable import read_json, replacing, unwritable, write_json
+from emberbench_dist.artifacts.run_folder import RunFolder, timestamp
 from emberbench_dist.errors import DiskFullError, RunFolderError
 
 HOLD = """

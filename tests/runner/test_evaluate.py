@@ -15,7 +15,8 @@ from emberbench_dist.artifacts.run_folder import RunFolder
 from emberbench_dist.errors import EvaluationError, ManifestError, ModelOutputError
 from emberbench_dist.evaluation.manifest import load_manifest
 from emberbench_dist.runner.drive import Controls
-from emberbench_dist.runner.run import Plan, evaluate, in_process, missing, run
+from emberbench_dist.runner.evaluate import evaluate, in_process
+from emberbench_dist.runner.run import Plan, missing, run
 
 COUNT = 16
 # Episodes 6 to 8 are on a map of 9 columns.
@@ -259,6 +260,6 @@ def test_missing_is_the_complement(episodes, planned):
     """Committed ranges and the missing ones make up the plan."""
     committed = sorted(episode for episode in episodes if episode < planned)
     with_ranges = [range(episode, episode + 1) for episode in committed]
-    gaps = missing(with_ranges, planned)
+    gaps = missing(with_ranges, range(planned))
     assert all(gaps)
     assert [episode for gap in gaps for episode in gap] == sorted({*range(planned)} - episodes)

@@ -18,7 +18,7 @@ def pool_of(manifest):
     """Return how to make a pool that its one worker has joined."""
 
     def make(factory=Greedy):
-        pool = InProcessPool(Player(manifest.scenarios, FreshAgents(factory)))
+        pool = InProcessPool(Player(manifest.scenarios, FreshAgents(factory)).play)
         assert pool.wait(0.5) == [Joined(0)]
         return pool
 
@@ -46,7 +46,7 @@ def test_a_batch_comes_back_finished(pool_of, manifest):
     pool.submit(0, episodes(manifest, 3, 4, 5), FOREVER)
     (event,) = pool.wait(0.5)
     assert event.worker == 0
-    assert lines(event.outcomes) == lines(played(manifest, [3, 4, 5]))
+    assert lines(event.answers) == lines(played(manifest, [3, 4, 5]))
     assert pool.wait(0.5) == []
 
 
@@ -57,7 +57,7 @@ def test_batches_are_played_one_at_a_time_oldest_first(pool_of, manifest):
         pool.submit(0, episodes(manifest, index), FOREVER)
     answers = [pool.wait(0.5) for _ in range(4)]
     told = [
-        [outcome.episode for event in events for outcome in event.outcomes] for events in answers
+        [outcome.episode for event in events for outcome in event.answers] for events in answers
     ]
     assert told == [[2], [0], [1], []]
 
@@ -77,7 +77,7 @@ def test_a_spent_budget_leaves_the_rest(pool_of, manifest):
     pool = pool_of()
     pool.submit(0, episodes(manifest, 0, 1, 2), 0.0)
     (event,) = pool.wait(0.5)
-    assert [outcome.episode for outcome in event.outcomes] == [0]
+    assert [outcome.episode for outcome in event.answers] == [0]
 
 
 @pytest.mark.parametrize("error", [ValueError("no plan"), SystemExit(0), KeyboardInterrupt()])
