@@ -55,9 +55,9 @@ def read_actions(active: tuple[str, ...], output: object) -> list[Action]:
     return _read_slowly(active, output)
 
 
-def _read_slowly(active: tuple[str, ...], output: object) -> list[Action]:
+def _read_slowly(active: tuple[str, ...], output: Any) -> list[Action]:
     """Do the same for any mapping, and say what is wrong."""
-    if not isinstance(output, Mapping):
+    if not issubclass(type(output), Mapping):
         raise InvalidActionError(
             f"actions must be a mapping of person id to action, got {type(output).__name__}"
         )
@@ -68,13 +68,13 @@ def _read_slowly(active: tuple[str, ...], output: object) -> list[Action]:
             raise InvalidActionError(f"person ids must be text, got {_named(key)}")
         person = str.__str__(key)
         if person not in expected:
-            raise InvalidActionError(f"{person!a} is not an active person")
+            raise InvalidActionError(f"{shown(person)} is not an active person")
         if person in found:
-            raise InvalidActionError(f"{person!a} has more than one action")
+            raise InvalidActionError(f"{shown(person)} has more than one action")
         found[person] = _read_action(person, value)
     for person in active:
         if person not in found:
-            raise InvalidActionError(f"no action for the active person {person!a}")
+            raise InvalidActionError(f"no action for the active person {shown(person)}")
     return [found[person] for person in active]
 
 
@@ -83,7 +83,7 @@ def _read_action(person: str, value: object) -> Action:
     if action is None:
         options = ", ".join(_BY_VALUE)
         raise InvalidActionError(
-            f"the action of {person!a} must be one of {options}; got {_named(value)}"
+            f"the action of {shown(person)} must be one of {options}; got {_named(value)}"
         )
     return action
 
@@ -118,7 +118,7 @@ def check_actions(observation: Observation, output: object) -> dict[str, Action]
 def _require_allowed(observation: Observation, actions: list[Action]) -> None:
     for person, action in zip(observation.active, actions, strict=True):
         if action not in observation.allowed_actions:
-            raise InvalidActionError(f"{action.value!r} is not allowed here ({person!a})")
+            raise InvalidActionError(f"{action.value!r} is not allowed here ({shown(person)})")
 
 
 def serialize_actions(observation: Observation, output: object) -> str:
@@ -142,6 +142,8 @@ def parse_actions(observation: Observation, text: str | bytes) -> dict[str, Acti
     def refuse(rule: str) -> NoReturn:
         raise ModelOutputError(f"step {observation.step}: action payload {rule}")
 
+    if not isinstance(text, str | bytes):
+        refuse(f"must be text, got {type(text).__name__}")
     try:
         payload: Any = parse_json(text)
     except ValueError as error:

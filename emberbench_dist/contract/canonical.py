@@ -10,6 +10,8 @@ _ENCODER = json.JSONEncoder(
     sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False
 )
 
+_MAX_SHOWN = 60
+
 
 def canonical_json(value: object) -> str:
     """Return the canonical text: sorted keys, no white space, ASCII only; ValueError for NaN."""
@@ -28,25 +30,29 @@ def parse_json(data: bytes | str) -> Any:
     """
     try:
         text = data if isinstance(data, str) else data.decode("utf-8")
-        if text.startswith("\ufeff"):
-            raise ValueError("starts with a byte order mark; save it as UTF-8 without BOM")
-        return json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse_constant)
     except UnicodeDecodeError as error:
         raise ValueError(f"is not UTF-8 (byte {error.start})") from error
+    if text.startswith("\ufeff"):
+        raise ValueError("starts with a byte order mark; save it as UTF-8 without BOM")
+    try:
+        return json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse_constant)
     except json.JSONDecodeError as error:
-        raise ValueError(
-            f"is not JSON: {error.msg} (line {error.lineno}, column {error.colno})"
-        ) from error
+        place = f"line {error.lineno}, column {error.colno}"
+        raise ValueError(f"is not JSON: {error.msg} ({place})") from error
     except RecursionError as error:
         raise ValueError("is nested too deeply") from error
+    except ValueError as error:
+        if "int_max_str_digits" in str(error):
+            raise ValueError("holds an integer of more than 4300 digits") from error
+        raise
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    document = dict(pairs)
-    if len(document) != len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in document if names.count(name) > 1)
-        raise ValueError(f"has the key {twice!r} twice in one object")
+    document: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in document:
+            raise ValueError(f"has the key {name[:_MAX_SHOWN]!r} twice in one object")
+        document[name] = value
     return document
 
 

@@ -49,7 +49,7 @@ class Node:
             self.fail(f"must be an object, got {shown(self.value)}")
         for key in self.value:
             if key not in keys:
-                self.fail(f"unknown key {key!r}; the keys are {', '.join(keys)}")
+                self.fail(f"unknown key {shown(key)}; the keys are {', '.join(keys)}")
         for key in keys:
             if key not in self.value:
                 self.fail(f"missing key {key!r}")
@@ -117,7 +117,8 @@ class Node:
         value = self.value
         kinds = (float,) if exact else (int, float)
         if type(value) not in kinds or not 0 <= value <= 1:
-            self.fail(f"must be a finite number in [0, 1], got {shown(value)}")
+            written = ", written as a float" if exact else ""
+            self.fail(f"must be a finite number in [0, 1]{written}, got {shown(value)}")
         return float(value) + 0.0  # -0.0 and 0.0 are one value, so one text
 
     def position(self, width: int, height: int) -> Position:

@@ -127,6 +127,8 @@ def serialize_observation(observation: Observation) -> str:
 
 def parse_observation(text: str | bytes) -> Observation:
     """Parse the text back; `ObservationFormatError` unless it is the canonical text."""
+    if not isinstance(text, str | bytes):
+        raise ObservationFormatError(f"observation: must be text, got {type(text).__name__}")
     try:
         document = parse_json(text)
     except ValueError as error:

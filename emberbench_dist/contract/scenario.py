@@ -96,7 +96,7 @@ def load_scenario(path: str | Path) -> Scenario:
     return parse_scenario(document, source=str(path))
 
 
-def parse_scenario(document: Mapping[str, Any], *, source: str = "scenario") -> Scenario:
+def parse_scenario(document: dict[str, Any], *, source: str = "scenario") -> Scenario:
     """Check a parsed scenario document against every rule; return it normalised."""
     root = Node(document, source, ScenarioError)
     version, name, description, seed, grid, people, fire, movement, termination = root.members(

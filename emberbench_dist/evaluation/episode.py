@@ -33,6 +33,8 @@ TRACE_CODES = {
 }
 _ACTIONS = {code: action for action, code in TRACE_CODES.items()}
 _PACKAGE = str(Path(__file__).parents[1]) + "/"
+# Asks the class itself: a foreign metaclass may answer anything.
+_class_name = type.__dict__["__name__"].__get__
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,7 +249,7 @@ def _failure(episode: Episode, step: int | None, error: BaseException) -> Failur
         seed=episode.seed,
         step=step,
         kind="agent",
-        type=type(error).__name__,
+        type=plain_text(lambda: _class_name(type(error))),
         message=plain_text(lambda: str(error)),
         traceback=plain_text(formatted),
         exception=error,

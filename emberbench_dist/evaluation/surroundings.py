@@ -22,6 +22,7 @@ class Surroundings:
     def __init__(self) -> None:
         """Remember how things are now."""
         self._folder = os.getcwd()  # noqa: PTH109 - a string is all that is needed
+        self._environ = os.environ
         self._environment = dict(_environment())
         self._locale = locale.setlocale(locale.LC_ALL)
         self._recursion_limit = sys.getrecursionlimit()
@@ -30,6 +31,7 @@ class Surroundings:
         """Put everything back."""
         with suppress(OSError):  # the folder may be gone
             os.chdir(self._folder)
+        os.environ = self._environ  # noqa: B003 - it may have been replaced
         if _environment() != self._environment:
             os.environ.clear()
             os.environ.update(
