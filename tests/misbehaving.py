@@ -15,11 +15,13 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 from urllib.error import HTTPError
 
-from emberbench_dist.agents.baselines import Greedy
 from liars import Pairs, Shy
+
+from emberbench_dist.agents.baselines import Greedy
 
 FIRST_WIDTH = 10
 
@@ -77,7 +79,7 @@ class NumberError(Exception):
 
     def __str__(self):
         """Return no text."""
-        return 7
+        return 7  # noqa: PLE0307 - that is the point
 
 
 class Nameless(type):
@@ -331,7 +333,7 @@ class Disturbing(Greedy):
     def __init__(self):
         """Compare with what the first agent of this kind saw in this process."""
         super().__init__()
-        found = os.stat(".").st_ino, *surroundings()
+        found = Path().stat().st_ino, *surroundings()
         cls = type(self)
         cls.seen = cls.seen or found
         if cls.seen != found:
@@ -450,4 +452,65 @@ class Prints(Greedy):
             for stream in (sys.stdout, sys.stderr):
                 print(f"from Python to {stream.fileno()} " + "p" * 2**20, file=stream)
                 os.write(stream.fileno(), b"from C to %d " % stream.fileno() + b"c" * 2**20 + b"\n")
+        return super().act(observation)
+
+
+class Counted(Greedy):
+    """Note in the file `built` that it was made, and in `played` which width of map it plays."""
+
+    def __init__(self):
+        """Note it."""
+        super().__init__()
+        note("built", os.getpid())
+
+    def act(self, observation):
+        """Note the first step, and act."""
+        if observation.step == 0:
+            note("played", observation.map.width)
+        return super().act(observation)
+
+
+class Sick(Counted):
+    """Raise on some maps and end the process on another, until there is a file `mended`."""
+
+    raises, dies = (9, 12, 14), 11
+
+    def act(self, observation):
+        """Act, or fail in step 1."""
+        width = observation.map.width
+        if observation.step == 1 and not Path("mended").exists():
+            if width in self.raises:
+                raise ValueError(f"no plan for {width} columns")
+            if width == self.dies:
+                os._exit(7)
+        return super().act(observation)
+
+
+class DiesOnce(Counted):
+    """End the process on one map, the first time only."""
+
+    def act(self, observation):
+        """Act, or end the process in step 1."""
+        if observation.map.width == Sick.dies and observation.step == 1:
+            with suppress(FileExistsError):
+                Path("died").touch(exist_ok=False)
+                os._exit(7)
+        return super().act(observation)
+
+
+def note(name, value):
+    """Append a line to a file of the working folder, whole also where several do."""
+    with Path(name).open("a") as file:
+        file.write(f"{value}\n")
+
+
+class Hangs(Greedy):
+    """Take longer than a slice for each episode, and for ever on one map, until it is mended."""
+
+    def act(self, observation):
+        """Act, sooner or later."""
+        if observation.step == 0:
+            time.sleep(0.3)
+        while observation.map.width == Sick.dies and not Path("mended").exists():
+            time.sleep(0.01)
         return super().act(observation)

@@ -10,16 +10,23 @@ from emberbench_dist.agents.interface import AgentFactory, FreshAgents
 from emberbench_dist.contract.canonical import canonical_json
 from emberbench_dist.evaluation.episode import EpisodeResult, Failure, Outcome, Player, sealed
 from emberbench_dist.evaluation.manifest import Manifest
-from emberbench_dist.evaluation.metrics import INTEGER_METRICS
+from emberbench_dist.evaluation.metrics import INTEGER_METRICS, METRICS
 
 
 def synthetic(episode: int, variant: str = "", **metrics: Any) -> EpisodeResult:
     """Return a well-formed result that nobody played; metrics by name, 5 where not given."""
+    values = dict.fromkeys(INTEGER_METRICS, 5) | metrics
+    rates = {
+        "evacuation_rate": values["evacuated"] / values["people"],
+        "casualty_rate": values["casualties"] / values["people"],
+        "mean_evacuation_step": None,
+    }
+    values = rates | values
     return sealed(
         episode,
         canonical_json({"episode": episode, "kind": "episode", "variant": variant}).encode(),
         canonical_json({"actions": ["n"], "episode": episode}).encode(),
-        tuple(metrics.get(name, 5) for name in INTEGER_METRICS),
+        tuple(values[name] for name in METRICS),
         b'{"seconds": 0.5, "steps": []}',
     )
 

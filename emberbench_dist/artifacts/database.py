@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from emberbench_dist.errors import DiskFullError, LedgerError, RunFolderError
-from emberbench_dist.evaluation.metrics import INTEGER_METRICS
+from emberbench_dist.evaluation.metrics import FLOAT_METRICS, INTEGER_METRICS
 
 Connection = sqlite3.Connection
 
@@ -22,6 +22,7 @@ CREATE TABLE documents (name TEXT PRIMARY KEY, body BLOB NOT NULL) STRICT;
 CREATE TABLE episodes (
     episode INTEGER PRIMARY KEY, line BLOB NOT NULL, trace BLOB NOT NULL,
     {", ".join(f"{name} INTEGER" for name in INTEGER_METRICS)},
+    {", ".join(f"{name} REAL" for name in FLOAT_METRICS)},
     execution BLOB NOT NULL, digest BLOB NOT NULL
 ) STRICT;
 CREATE TABLE failures (
@@ -42,19 +43,26 @@ def create_database(
 ) -> Connection:
     """Create the schema with a run's binding in one transaction; None is a database in memory."""
     connection = connect(path)
-    with explaining(str(path)):
-        connection.executescript(
-            f"BEGIN IMMEDIATE; PRAGMA application_id = {APPLICATION_ID};"
-            f"PRAGMA user_version = {SCHEMA_VERSION}; {_SCHEMA}"
-        )
-        connection.executemany("INSERT INTO meta VALUES (?, ?)", meta.items())
-        connection.executemany("INSERT INTO documents VALUES (?, ?)", documents.items())
-        connection.execute("COMMIT")
+    try:
+        with explaining(str(path)):
+            connection.executescript(
+                f"BEGIN IMMEDIATE; PRAGMA application_id = {APPLICATION_ID};"
+                f"PRAGMA user_version = {SCHEMA_VERSION}; {_SCHEMA}"
+            )
+            connection.executemany("INSERT INTO meta VALUES (?, ?)", meta.items())
+            connection.executemany("INSERT INTO documents VALUES (?, ?)", documents.items())
+            connection.execute("COMMIT")
+    except RunFolderError:
+        connection.close()
+        raise
     return connection
 
 
 def connect(path: Path | None) -> Connection:
-    """Open a database for writing: rollback journal, every commit synced to the disk."""
+    """Open a database for writing: rollback journal, every commit synced to the disk.
+
+    `LedgerError` where its pages do not fit together: what is written there could be lost.
+    """
     with explaining(str(path)):
         connection = sqlite3.connect(
             path or ":memory:", timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
@@ -63,6 +71,10 @@ def connect(path: Path | None) -> Connection:
         with explaining(str(path)):
             connection.execute("PRAGMA journal_mode = TRUNCATE")
             connection.execute("PRAGMA synchronous = FULL")
+            (answer,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+        if answer != "ok":
+            told = " ".join(answer.split())
+            raise LedgerError(f"{path}: is damaged, `dist-eval repair` keeps what is sound: {told}")
     except RunFolderError:
         connection.close()
         raise

@@ -29,12 +29,12 @@ from emberbench_dist.artifacts.database import (
     require_ours,
 )
 from emberbench_dist.errors import LedgerError
-from emberbench_dist.evaluation.episode import EpisodeResult, Failure, sealed
-from emberbench_dist.evaluation.metrics import INTEGER_METRICS, SUMMED_METRICS, Metrics, totals
+from emberbench_dist.evaluation.episode import EpisodeResult, Failure, seal
+from emberbench_dist.evaluation.metrics import METRICS, SUMMED_METRICS, Metrics, totals
 
 _CHUNK = 1000
-_COLUMNS = f"episode, line, trace, {', '.join(INTEGER_METRICS)}, execution, digest"
-_MARKS = ", ".join("?" * (len(INTEGER_METRICS) + 5))
+_COLUMNS = f"episode, line, trace, {', '.join(METRICS)}, execution, digest"
+_MARKS = ", ".join("?" * (len(METRICS) + 5))
 _INSERT = f"INSERT INTO episodes ({_COLUMNS}) VALUES ({_MARKS}) ON CONFLICT (episode) DO NOTHING"  # noqa: S608 - constants
 _SELECT = f"SELECT {_COLUMNS} FROM episodes"  # noqa: S608 - constants
 
@@ -215,8 +215,8 @@ class Ledger:
         columns = ", ".join(f"SUM({name})" for name in SUMMED_METRICS)
         query = f"SELECT {columns}, COUNT(*) FROM episodes WHERE episode < ?"  # noqa: S608
         ((*values, count),) = self._rows(query, (stop,))
-        pairs = self._rows("SELECT evacuated, people FROM episodes WHERE episode < ?", (stop,))
-        rates = (evacuated / people for evacuated, people in pairs)
+        column = self._rows("SELECT evacuation_rate FROM episodes WHERE episode < ?", (stop,))
+        rates = (rate for (rate,) in column)
         sums = dict(zip(SUMMED_METRICS, (value or 0 for value in values), strict=True))
         return totals(sums, rates, count)
 
@@ -234,13 +234,13 @@ class Ledger:
 
     def _checked(self, row: tuple[Any, ...]) -> EpisodeResult:
         episode, line, trace, *metrics, execution, digest = row
-        result = sealed(episode, line, trace, tuple(metrics), execution)
-        if result.digest != digest:
+        values = tuple(metrics)
+        if seal(episode, line, trace, values, execution) != digest:
             raise LedgerError(
                 f"{self._name}: the row of episode {episode} is damaged; "
                 "`dist-eval repair` drops it, and resume plays it again"
             )
-        return result
+        return EpisodeResult(episode, line, trace, values, execution, digest)
 
     def _rows(self, query: str, values: tuple[Any, ...] = ()) -> Iterator[Any]:
         with explaining(self._name):

@@ -16,14 +16,15 @@ from emberbench_dist.artifacts.ledger import Ledger
 from emberbench_dist.artifacts.run_folder import RunFolder
 from emberbench_dist.evaluation.episode import replay
 from emberbench_dist.evaluation.manifest import Manifest
-from emberbench_dist.evaluation.metrics import FLOAT_METRICS, INTEGER_METRICS
+from emberbench_dist.evaluation.metrics import FLOAT_METRICS, INTEGER_METRICS, METRICS
 from emberbench_dist.simulator.simulator import Simulator
-from emberbench_dist.simulator.state import SimulationState
+from emberbench_dist.simulator.state import SimulationState, TerminationReason
 
 Row = tuple[Any, ...]
 Rows = Callable[[Manifest, Ledger], Iterator[Row]]
 
 _ROW_GROUP = 50_000
+_UNRESOLVED = METRICS.index("unresolved")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,28 +86,29 @@ def _as_table(rows: list[Row], schema: pa.Schema) -> pa.Table:
     return pa.Table.from_arrays(arrays, schema=schema)
 
 
-def _episode_rows(_: Manifest, ledger: Ledger) -> Iterator[Row]:
+def _episode_rows(manifest: Manifest, ledger: Ledger) -> Iterator[Row]:
     for result in ledger.results():
-        line = json.loads(result.line)
-        metrics = line["metrics"]
+        episode = manifest.episode(result.episode)
         yield (
-            line["episode"],
-            line["scenario_id"],
-            line["scenario_hash"],
-            line["seed"],
-            line["termination_reason"],
-            *(metrics[name] for name in _METRIC_NAMES),
+            result.episode,
+            episode.scenario_id,
+            manifest.scenarios[episode.scenario_id].scenario_hash,
+            episode.seed,
+            TerminationReason.ALL_RESOLVED.value
+            if result.metrics[_UNRESOLVED] == 0
+            else TerminationReason.MAX_STEPS.value,
+            *result.metrics,
         )
 
 
-def _people_rows(_: Manifest, ledger: Ledger) -> Iterator[Row]:
+def _people_rows(manifest: Manifest, ledger: Ledger) -> Iterator[Row]:
     for result in ledger.results():
-        line = json.loads(result.line)
-        for person in line["people"]:
+        episode = manifest.episode(result.episode)
+        for person in _people(result.line):
             yield (
-                line["episode"],
-                line["scenario_id"],
-                line["seed"],
+                result.episode,
+                episode.scenario_id,
+                episode.seed,
                 person["id"],
                 person["status"],
                 *person["position"],
@@ -114,6 +116,12 @@ def _people_rows(_: Manifest, ledger: Ledger) -> Iterator[Row]:
                 person["exit"],
                 person["cause"],
             )
+
+
+def _people(line: bytes) -> Any:
+    """Parse the `people` of an artifact line alone, the one list of objects in it."""
+    start = line.index(b'"people":[') + len(b'"people":')
+    return json.loads(line[start : line.index(b',"scenario_hash":', start)])
 
 
 def _step_rows(manifest: Manifest, ledger: Ledger) -> Iterator[Row]:
@@ -168,7 +176,6 @@ def _execution_rows(_: Manifest, ledger: Ledger) -> Iterator[Row]:
             )
 
 
-_METRIC_NAMES = (*INTEGER_METRICS, *FLOAT_METRICS)
 _EPISODE = Column("episode", pa.int64(), "number in the manifest, from 0")
 _SCENARIO = Column("scenario_id", pa.string(), "scenario")
 _SEED = Column("seed", pa.uint64(), "seed, unsigned 64-bit")

@@ -66,6 +66,8 @@ _EXIT_CODES = {"complete": 0, "failed": 1, "crashed": 3, "interrupted": EXIT_INT
 def command(manifest: str, agent_spec: str, out: Path | None, **options: Any) -> int:
     """Evaluate an agent on MANIFEST: a file, or a built-in manifest (default: public-v1)."""
     require_consistent(options)
+    if options["alone"] and options["stall_after"]:
+        raise click.UsageError("--in-process has no workers to watch: no --stall-after")
     reporter, interrupts = Reporter(), Interrupts(alone=options["alone"])
     controls = Controls(
         stop=interrupts.stop,

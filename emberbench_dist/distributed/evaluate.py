@@ -67,6 +67,8 @@ def ray_pool(
 
     @contextmanager
     def open_pool() -> Iterator[Pool]:
+        if setup.log:
+            Path(setup.log).touch()
         cluster = joined_cluster(address) if address else local_cluster(workers or available_cpus())
         with cluster as gone:
             # Loaded here: Ray reads its settings when it is imported.

@@ -19,7 +19,7 @@ from emberbench_dist.contract.document import plain_text
 from emberbench_dist.contract.scenario import Scenario
 from emberbench_dist.errors import InvalidActionError, SimulationError
 from emberbench_dist.evaluation.manifest import Episode
-from emberbench_dist.evaluation.metrics import INTEGER_METRICS, Tally
+from emberbench_dist.evaluation.metrics import METRICS, Tally
 from emberbench_dist.evaluation.surroundings import Surroundings
 from emberbench_dist.simulator.simulator import Simulator
 from emberbench_dist.simulator.state import StepRecord
@@ -31,6 +31,8 @@ TRACE_CODES = {
     Action.EAST: "e",
     Action.WEST: "w",
 }
+MetricValues = tuple[int | float | None, ...]
+
 _ACTIONS = {code: action for action, code in TRACE_CODES.items()}
 _PACKAGE = str(Path(__file__).parents[1]) + "/"
 # Asks the class itself: a foreign metaclass may answer anything.
@@ -41,14 +43,14 @@ _class_name = type.__dict__["__name__"].__get__
 class EpisodeResult:
     """A finished episode: its artifact line and trace line (no newline), and what it cost.
 
-    `metrics` are the integer metrics in the order of `INTEGER_METRICS`; `execution` is JSON
+    `metrics` are the metrics in the order of `METRICS`; `execution` is JSON
     that is not canonical (times, accounting); `digest` seals all of it.
     """
 
     episode: int
     line: bytes
     trace: bytes
-    metrics: tuple[int | None, ...]
+    metrics: MetricValues
     execution: bytes
     digest: bytes
 
@@ -180,7 +182,7 @@ def finish(
         episode.index,
         canonical_json(line).encode(),
         canonical_json({"actions": trace, "episode": episode.index}).encode(),
-        tuple(metrics[name] for name in INTEGER_METRICS),
+        tuple([metrics[name] for name in METRICS]),
         execution,
     )
 
@@ -219,13 +221,18 @@ def sealed(
     episode: int,
     line: bytes,
     trace: bytes,
-    metrics: tuple[int | None, ...],
+    metrics: MetricValues,
     execution: bytes,
 ) -> EpisodeResult:
     """Return a result whose digest covers every part of it."""
-    head = repr((episode, metrics, len(line), len(trace))).encode()
-    digest = sha256(b"\n".join((head, line, trace, execution))).digest()
+    digest = seal(episode, line, trace, metrics, execution)
     return EpisodeResult(episode, line, trace, metrics, execution, digest)
+
+
+def seal(episode: int, line: bytes, trace: bytes, metrics: MetricValues, execution: bytes) -> bytes:
+    """Return the digest of every part of a result."""
+    head = repr((episode, metrics, len(line), len(trace))).encode()
+    return sha256(b"\n".join((head, line, trace, execution))).digest()
 
 
 def _execution(seconds: float, policy: EpisodePolicy) -> bytes:

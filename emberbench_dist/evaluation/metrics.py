@@ -29,6 +29,7 @@ INTEGER_METRICS = (
     "last_evacuation_step",
 )
 FLOAT_METRICS = ("evacuation_rate", "casualty_rate", "mean_evacuation_step")
+METRICS = (*INTEGER_METRICS, *FLOAT_METRICS)
 # What a footer adds up over episodes: a last step has no sum.
 SUMMED_METRICS = tuple(name for name in INTEGER_METRICS if name != "last_evacuation_step")
 

@@ -21,7 +21,7 @@ class Surroundings:
 
     def __init__(self) -> None:
         """Remember how things are now."""
-        self._folder = os.getcwd()  # noqa: PTH109 - a string is all that is needed
+        self._folder = _folder()
         self._environ = os.environ
         self._environment = dict(_environment())
         self._locale = locale.setlocale(locale.LC_ALL)
@@ -58,6 +58,14 @@ def kept_generators() -> Iterator[None]:
         random.setstate(state)
         if numpy is not None:
             numpy.random.set_state(numpy_state)
+
+
+def _folder() -> str:
+    """Return the working folder; a name that leads nowhere where it is gone."""
+    try:
+        return os.getcwd()  # noqa: PTH109 - a string is all that is needed
+    except OSError:
+        return ""
 
 
 def _environment() -> dict[bytes, bytes]:

@@ -9,7 +9,7 @@ from time import perf_counter
 
 from emberbench_dist.contract.scenario import Scenario
 from emberbench_dist.errors import InvalidActionError, SimulationError
-from emberbench_dist.evaluation.episode import rebuild
+from emberbench_dist.evaluation.episode import MetricValues, rebuild
 from emberbench_dist.evaluation.manifest import Episode
 
 
@@ -28,7 +28,7 @@ class Verdict:
 
     episode: int
     wrong: str
-    metrics: tuple[int | None, ...] = ()
+    metrics: MetricValues = ()
 
 
 class Verifier:

@@ -16,6 +16,8 @@ from emberbench_dist.runner.schedule import SLICE_SECONDS, Crash, Schedule
 
 _POLL_SECONDS = 0.5
 GRACE_SECONDS = 5.0
+# What the first worker has to get ready, however short a stall may be.
+_START_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +41,8 @@ class Controls:
     """What a caller may ask of a running loop.
 
     `stop` is asked whether to stop and `report` is told how far it is; `stall_seconds` ends a
-    run in which nothing was committed for so long; `keep_going` plays on after failures.
+    run in which nothing was committed for so long, where workers are other processes;
+    `keep_going` plays on after failures.
     """
 
     stop: Callable[[], bool] = lambda: False
@@ -112,6 +115,7 @@ class Drive:
             match event:
                 case Joined(worker):
                     self.schedule.join(worker)
+                    self._moved = time.monotonic()
                 case Finished(worker, outcomes):
                     self.schedule.finished(worker, len(outcomes))
                     results += [one for one in outcomes if isinstance(one, EpisodeResult)]
@@ -153,9 +157,13 @@ class Drive:
         )
 
     def _look_for_stall(self) -> None:
-        idle = time.monotonic() - self._moved
-        if idle > self.controls.stall_seconds:
-            running = "; ".join(map(str, self._running())) or "no worker is ready"
+        idle, patience = time.monotonic() - self._moved, self.controls.stall_seconds
+        if not self.schedule.workers:
+            patience = max(patience, _START_SECONDS)
+        if idle > patience:
+            elsewhere = f"{self.schedule.in_flight} batches on other machines"
+            unnoted = elsewhere if self.schedule.in_flight else "no worker is ready"
+            running = "; ".join(map(str, self._running())) or unnoted
             self.stalled = f"nothing was committed for {idle:.0f} s; running: {running}"
 
     def _running(self) -> tuple[Playing, ...]:

@@ -14,7 +14,7 @@ from emberbench_dist.artifacts.artifact import footer, header
 from emberbench_dist.contract.canonical import canonical_json
 from emberbench_dist.errors import ArtifactError
 from emberbench_dist.evaluation.manifest import Manifest
-from emberbench_dist.evaluation.metrics import INTEGER_METRICS, SUMMED_METRICS, totals
+from emberbench_dist.evaluation.metrics import METRICS, SUMMED_METRICS, Metrics, totals
 from emberbench_dist.evaluation.verify import Claim, Verdict
 from emberbench_dist.runner.pool import OpenPool, spread
 
@@ -130,10 +130,10 @@ class _Verdicts:
                 if self._wrong is None or verdict.episode < self._wrong.episode:
                     self._wrong = verdict
                 continue
-            metrics = dict(zip(INTEGER_METRICS, verdict.metrics, strict=True))
+            metrics: Metrics = dict(zip(METRICS, verdict.metrics, strict=True))
             for name in SUMMED_METRICS:
-                self._sums[name] += metrics[name] or 0
-            self._rates.append((metrics["evacuated"] or 0) / (metrics["people"] or 1))
+                self._sums[name] += metrics[name]
+            self._rates.append(metrics["evacuation_rate"])
         self._done += len(verdicts)
         self._report(self._done)
 

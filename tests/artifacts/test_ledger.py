@@ -16,7 +16,7 @@ from results import contents, failure, synthetic
 from emberbench_dist.artifacts.database import APPLICATION_ID, SCHEMA_VERSION
 from emberbench_dist.artifacts.ledger import Ledger
 from emberbench_dist.errors import DiskFullError, LedgerError
-from emberbench_dist.evaluation.metrics import INTEGER_METRICS
+from emberbench_dist.evaluation.metrics import INTEGER_METRICS, METRICS
 
 META = {"manifest_id": "test", "manifest_hash": "0" * 64, "episodes": "9", "agent_spec": "stay"}
 AGENT = "greedy"
@@ -276,7 +276,7 @@ def test_totals_are_exact_sums(drawn, rng, stop):
     with closing(in_memory()) as ledger:
         ledger.commit(rng.sample(rows, len(rows)))
         totals = ledger.totals(stop)
-    counted = [dict(zip(INTEGER_METRICS, row.metrics, strict=True)) for row in rows[:stop]]
+    counted = [dict(zip(METRICS, row.metrics, strict=True)) for row in rows[:stop]]
     means = {name: totals.pop(name) for name in ("evacuation_rate", "mean_episode_evacuation_rate")}
     assert totals == {
         name: sum(row[name] for row in counted)

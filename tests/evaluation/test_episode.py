@@ -21,7 +21,7 @@ from emberbench_dist.errors import InvalidActionError, SimulationError
 from emberbench_dist.evaluation import episode as module
 from emberbench_dist.evaluation.episode import EpisodeResult, Failure, Player, replay, sealed
 from emberbench_dist.evaluation.manifest import Episode
-from emberbench_dist.evaluation.metrics import INTEGER_METRICS
+from emberbench_dist.evaluation.metrics import METRICS
 from emberbench_dist.simulator.record import record_episode
 from emberbench_dist.simulator.simulator import Simulator
 
@@ -116,7 +116,7 @@ def test_metrics_beside_the_line_are_its_integers():
     """The result's own metrics are those of the line, in the declared order."""
     result = play(FATES, 7, scripted(*FATES_SCRIPT))
     found = json.loads(result.line)["metrics"]
-    assert result.metrics == tuple(found[name] for name in INTEGER_METRICS)
+    assert result.metrics == tuple(found[name] for name in METRICS)
 
 
 # Replay
