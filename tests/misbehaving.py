@@ -514,3 +514,13 @@ class Hangs(Greedy):
         while observation.map.width == Sick.dies and not Path("mended").exists():
             time.sleep(0.01)
         return super().act(observation)
+
+
+class Dawdles(Greedy):
+    """Take its time, until there is a file `hurry` in the working folder."""
+
+    def act(self, observation):
+        """Act, sooner or later."""
+        if not Path("hurry").exists():
+            time.sleep(0.05)
+        return super().act(observation)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from emberbench_dist.errors import DiskFullError, LedgerError, RunFolderError
@@ -16,6 +17,7 @@ APPLICATION_ID = 0x454D4252  # "EMBR"
 SCHEMA_VERSION = 1
 _BUSY_SECONDS = 60.0
 _HEADER_BYTES = 100
+_LEAF = 13  # first byte of a page with rows of a table
 _SCHEMA = f"""
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
 CREATE TABLE documents (name TEXT PRIMARY KEY, body BLOB NOT NULL) STRICT;
@@ -87,6 +89,38 @@ def disconnect(connection: Connection) -> None:
     with suppress(sqlite3.Error, UnicodeDecodeError):
         connection.execute("PRAGMA journal_mode = DELETE")
     connection.close()
+
+
+def forget(path: Path) -> None:
+    """Remove a database that was not finished; its journal would spoil the next of that name."""
+    for part in (path, Path(f"{path}-journal")):
+        part.unlink(missing_ok=True)
+
+
+def renew_first_page(path: Path) -> None:
+    """Give a damaged ledger the first page of a new one: header and schema, always the same."""
+    with closing(create_database(None, {}, {})) as connection:
+        new = connection.serialize()
+    size = int.from_bytes(new[16:18], "big")
+    pages = -(-path.stat().st_size // size)
+    with path.open("r+b") as file:
+        file.write(new[:28] + pages.to_bytes(4, "big") + new[32:size])
+        file.truncate(pages * size)
+
+
+def each_leaf(path: Path, table: str) -> Iterator[None]:
+    """Put every page of rows in the file where a table begins, to be read alone, one by one."""
+    with closing(connect_read_only(path)) as connection, explaining(str(path)):
+        query = "SELECT rootpage FROM sqlite_schema WHERE name = ?"
+        (root,) = connection.execute(query, (table,)).fetchone()
+        (size,) = connection.execute("PRAGMA page_size").fetchone()
+    with path.open("r+b", buffering=0) as file:
+        begin = os.pread(file.fileno(), size, (root - 1) * size)
+        for place in range(0, path.stat().st_size, size):
+            page = begin if place == (root - 1) * size else os.pread(file.fileno(), size, place)
+            if page[0] == _LEAF:
+                os.pwrite(file.fileno(), page, (root - 1) * size)
+                yield
 
 
 def connect_read_only(path: Path) -> Connection:

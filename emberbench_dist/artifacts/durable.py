@@ -66,7 +66,7 @@ def read_json(path: Path) -> dict[str, Any]:
     """Return a JSON object from a file that is not needed: empty where it is missing or damaged."""
     try:
         value = json.loads(path.read_text())
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}
 

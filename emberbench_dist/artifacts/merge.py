@@ -7,8 +7,10 @@ from contextlib import ExitStack, closing
 from heapq import merge as in_order
 from itertools import groupby
 
+from emberbench_dist.artifacts.database import forget
 from emberbench_dist.artifacts.durable import put_in_place
 from emberbench_dist.artifacts.ledger import Ledger
+from emberbench_dist.artifacts.repair import kept_binding, kept_manifest
 from emberbench_dist.artifacts.run_folder import RunFolder
 from emberbench_dist.errors import RunFolderError
 from emberbench_dist.evaluation.episode import EpisodeResult
@@ -20,26 +22,29 @@ def merge_ledgers(out: RunFolder, parts: Sequence[RunFolder], *, partial: bool =
     `RunFolderError` names what does not fit: another manifest or agent, two different rows for
     one episode, or, unless `partial`, an episode that no part has. Then `out` has no ledger.
     """
-    if out.ledger.exists():
+    if out.ledger.exists() or out.artifact.exists():
         raise RunFolderError(f"{out.path}: already holds a run; choose another folder")
     beside = out.path / ".merged.sqlite"
-    beside.unlink(missing_ok=True)
     with ExitStack() as stack:
-        stack.callback(beside.unlink, missing_ok=True)
+        forget(beside)
+        stack.callback(forget, beside)
         ledgers = [stack.enter_context(Ledger.reading(part.ledger)) for part in parts]
         binding = _common_binding(parts, ledgers)
-        merged = Ledger.create(beside, binding, ledgers[0].documents())
-        with closing(merged):
+        documents = kept_manifest(ledgers[0], str(parts[0].ledger)).documents()
+        with closing(Ledger.create(beside, binding, documents)) as merged:
             merged.begin_session(binding["agent_spec"])
             rows = _merged(parts, ledgers)
             merged.extend(_without_gaps(rows, int(binding["episodes"]), partial=partial))
-            merged.commit([], [failure for ledger in ledgers for failure in ledger.failures()])
+            failures = [failure for ledger in ledgers for failure in ledger.failures()]
+            merged.commit([], [one for one in failures if merged.result(one.episode) is None])
         put_in_place(beside, out.ledger)
 
 
 def _common_binding(parts: Sequence[RunFolder], ledgers: Sequence[Ledger]) -> dict[str, str]:
     """Return what all parts are bound to, as the whole of the manifest."""
-    first, *others = [ledger.meta() for ledger in ledgers]
+    first, *others = [
+        kept_binding(ledger, str(part.ledger)) for part, ledger in zip(parts, ledgers, strict=True)
+    ]
     for part, other in zip(parts[1:], others, strict=True):
         for key in ("manifest_hash", "agent_spec"):
             if other[key] != first[key]:

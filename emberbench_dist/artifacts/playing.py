@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import struct
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -42,7 +43,8 @@ class Notepad:
     def __call__(self, episode: int | None) -> None:
         """Note the episode that begins (None: none)."""
         number = _NOTHING if episode is None else episode
-        os.pwrite(self._file, _NOTE.pack(number, time.time()), 0)
+        with suppress(OSError):  # a full disk; the commit will tell
+            os.pwrite(self._file, _NOTE.pack(number, time.time()), 0)
 
 
 def read_note(folder: Path, worker: int) -> Playing | None:

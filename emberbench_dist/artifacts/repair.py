@@ -1,33 +1,34 @@
 """Repair a damaged ledger: keep every row that is as it was written, drop the rest.
 
-Rows are read from a copy whose first page is that of a new ledger. Header and schema stand there,
-always the same, so damage to them, or a file that was cut short, costs no row of another page.
+Rows are read from a copy whose first page is that of a new ledger: header and schema, which are
+always the same. Where the way to a page is damaged, it is read alone. So a row is lost only where
+it is damaged itself, or the page that it is on.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Generator, Iterator
-from contextlib import ExitStack, closing, contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from shutil import copyfile
 from typing import Any
 
 from emberbench_dist.artifacts.database import (
-    Connection,
     connect,
     connect_read_only,
     disconnect,
+    each_leaf,
     explaining,
-    first_page,
     forget,
+    renew_first_page,
 )
 from emberbench_dist.artifacts.durable import put_in_place, read_json, unwritable
 from emberbench_dist.artifacts.ledger import Ledger
 from emberbench_dist.artifacts.run_folder import RunFolder
-from emberbench_dist.errors import EmberBenchError, LedgerError
-from emberbench_dist.evaluation.episode import EpisodeResult, Failure, seal
+from emberbench_dist.errors import EmberBenchError, EvaluationError, LedgerError
+from emberbench_dist.evaluation.episode import EpisodeResult, seal
 from emberbench_dist.evaluation.manifest import Manifest, restore_manifest
 from emberbench_dist.evaluation.metrics import METRICS
 from emberbench_dist.evaluation.slices import Slice
@@ -53,134 +54,122 @@ def repair_ledger(folder: RunFolder, manifest: Manifest | None = None) -> Repair
     """
     if not folder.ledger.is_file():
         raise LedgerError(f"{folder.ledger}: there is no run here")
-    beside = folder.path / ".repaired.sqlite"
+    beside, copy = folder.path / ".repaired.sqlite", folder.path / ".damaged.sqlite"
     forget(beside)
     try:
-        with _readable(folder.ledger) as connection:
-            old = Ledger(connection, str(folder.ledger))
+        _copy(folder.ledger, copy)
+        with closing(Ledger(connect_read_only(copy), str(folder.ledger))) as old:
             binding, whole = _inputs(folder, old, manifest)
             with closing(Ledger.create(beside, binding, whole.documents())) as new:
                 new.begin_session(binding["agent_spec"])
-                repaired = _salvage(_Rows(connection, whole, binding["slice"]), old, new)
+                repaired = _salvage(_Rows(copy, binding, len(whole)), old, new)
         _keep_damaged(folder.ledger)
         put_in_place(beside, folder.ledger)
     except OSError as error:
         raise unwritable(folder.ledger, error) from error
     finally:
         forget(beside)
+        forget(copy)
     return repaired
 
 
-@contextmanager
-def _readable(damaged: Path) -> Iterator[Connection]:
-    """Open a copy of a ledger: rolled back where a driver died in a commit, its head renewed."""
-    copy, journal = damaged.with_name(".damaged.sqlite"), Path(f"{damaged}-journal")
-    with ExitStack() as stack:
-        forget(copy)
-        stack.callback(forget, copy)
-        copyfile(damaged, copy)
-        if journal.exists():
-            copyfile(journal, f"{copy}-journal")
-            with suppress(LedgerError):
-                disconnect(connect(copy))
-            Path(f"{copy}-journal").unlink(missing_ok=True)
-        with copy.open("r+b") as file:
-            head = first_page(copy.stat().st_size)
-            file.write(head)
-            file.truncate(-(-copy.stat().st_size // len(head)) * len(head))
-        yield stack.enter_context(closing(connect_read_only(copy)))
+def _copy(damaged: Path, copy: Path) -> None:
+    """Copy a ledger, roll back what a dying driver left, and renew the head."""
+    journal = Path(f"{damaged}-journal")
+    forget(copy)
+    copyfile(damaged, copy)
+    if journal.exists():
+        copyfile(journal, f"{copy}-journal")
+        with suppress(LedgerError):
+            disconnect(connect(copy))
+        Path(f"{copy}-journal").unlink(missing_ok=True)
+    renew_first_page(copy)
+
+
+def _salvage(rows: _Rows, old: Ledger, new: Ledger) -> Repaired:
+    try:
+        committed = sum(count for _, _, count in old.sessions())
+    except (LedgerError, TypeError):
+        committed = -1
+    kept = new.extend(rows.together())
+    if kept != committed:
+        kept += new.extend(rows.page_by_page())
+    dropped = [episode for episode in sorted(rows.damaged) if new.result(episode) is None]
+    with suppress(LedgerError, TypeError, ValueError):
+        new.commit([], old.failures())
+    return Repaired(kept, dropped, max(0, committed - kept - len(dropped)))
 
 
 def _keep_damaged(ledger: Path) -> None:
     """Keep a ledger and its journal under another name; a journal must not meet a new ledger."""
-    kept = ledger.with_name("ledger.damaged.sqlite")
+    kept, journal = ledger.with_name("ledger.damaged.sqlite"), Path(f"{ledger}-journal")
     forget(kept)
     os.link(ledger, kept)
-    journal = Path(f"{ledger}-journal")
     if journal.exists():
         journal.replace(f"{kept}-journal")
 
 
-def _salvage(rows: _Rows, old: Ledger, new: Ledger) -> Repaired:
-    kept = new.extend(iter(rows))
-    dropped = [episode for episode in sorted(rows.damaged) if new.result(episode) is None]
-    counted = 0
-    with suppress(LedgerError, TypeError):
-        counted = sum(committed for _, _, committed in old.sessions())
-    with suppress(LedgerError):
-        new.commit([], rows.sound_failures(old, new))
-    return Repaired(kept, dropped, max(0, counted - kept - len(dropped)))
-
-
 class _Rows:
-    """The sound rows of a damaged table, each at least once; `damaged` are the others."""
+    """The rows of a damaged table; `damaged` are the episodes of those that are not sound."""
 
-    def __init__(self, connection: Connection, manifest: Manifest, part: str) -> None:
-        self._connection = connection
-        self._manifest = manifest
-        self._planned = Slice.parse(part).episodes(len(manifest))
+    def __init__(self, path: Path, binding: dict[str, str], episodes: int) -> None:
+        self._path = path
+        self._planned = Slice.parse(binding["slice"]).episodes(episodes)
         self.damaged: set[int] = set()
 
-    def __iter__(self) -> Iterator[EpisodeResult]:
-        """Read from both ends, then by number: a damaged page ends any query that meets it."""
-        if (yield from self._scan(f"{_ROWS} ORDER BY episode")):
-            return
-        yield from self._scan(f"{_ROWS} ORDER BY episode DESC")
-        for episode in self._planned:
-            if not (yield from self._scan(f"{_ROWS} WHERE episode = {episode}")):
-                self.damaged.add(episode)
+    def together(self) -> Iterator[EpisodeResult]:
+        """Yield the sound rows of the table, up to a page that cannot be read."""
+        with (
+            suppress(LedgerError),
+            closing(connect_read_only(self._path)) as connection,
+            explaining(str(self._path)),
+        ):
+            for row in connection.execute(_ROWS):
+                yield from self._checked(*row)
 
-    def _scan(self, query: str) -> Generator[EpisodeResult, None, bool]:
-        """Yield what is sound; return whether the query came to its end."""
-        try:
-            with explaining("a damaged page"):
-                for row in self._connection.execute(query):
-                    yield from self._sound(*row)
-        except LedgerError:
-            return False
-        return True
+    def page_by_page(self) -> Iterator[EpisodeResult]:
+        """Yield the sound rows of every page of the file, whether the table leads to it or not."""
+        for _ in each_leaf(self._path, "episodes"):
+            yield from self.together()
 
-    def _sound(
-        self, episode: int, line: bytes, trace: bytes, *rest: Any
-    ) -> Iterator[EpisodeResult]:
+    def _checked(self, episode: int, line: Any, trace: Any, *rest: Any) -> Iterator[EpisodeResult]:
         *metrics, execution, digest = rest
-        if episode not in self._planned:
-            return
-        result = EpisodeResult(episode, line, trace, tuple(metrics), execution, digest)
-        with suppress(TypeError):  # a part may even have another type
-            if seal(episode, line, trace, result.metrics, execution) == digest:
-                yield result
+        parts = line, trace, tuple(metrics), execution
+        with suppress(TypeError):  # a part may even have lost its type
+            if episode in self._planned and seal(episode, *parts) == digest:
+                yield EpisodeResult(episode, *parts, digest)
                 return
-        self.damaged.add(episode)
-
-    def sound_failures(self, old: Ledger, new: Ledger) -> Iterator[Failure]:
-        """Yield the failures that fit the manifest and are still open."""
-        with suppress(LedgerError, TypeError, ValueError):
-            for failure in old.failures():
-                if failure.episode in self._planned and new.result(failure.episode) is None:
-                    episode = self._manifest.episode(failure.episode)
-                    if (episode.scenario_id, episode.seed) == (failure.scenario_id, failure.seed):
-                        yield failure
+        if digest is not None:  # else a row of another table
+            self.damaged.add(episode)
 
 
 def _inputs(
     folder: RunFolder, old: Ledger, manifest: Manifest | None
 ) -> tuple[dict[str, str], Manifest]:
     """Return binding and manifest, from the ledger or from what is left beside it."""
-    source = str(folder.ledger)
-    whole = manifest or _restored(old, source)
+    whole = manifest or _restored(old, str(folder.ledger))
+    for known in (_meta(old), read_json(folder.run_json)):
+        if _is_binding(known) and known["manifest_hash"] == whole.manifest_hash:
+            return {name: known[name] for name in _BINDING}, whole
+    raise LedgerError(
+        f"{folder.path}: neither its ledger nor its run.json says that it is a run of manifest "
+        f"{whole.manifest_id} ({whole.manifest_hash[:12]}…)"
+    )
+
+
+def _meta(ledger: Ledger) -> dict[str, Any]:
     try:
-        known = kept_binding(old, source)
+        return ledger.meta()
     except LedgerError:
-        known = read_json(folder.run_json)
-        if not _is_binding(known):
-            raise
-    if known["manifest_hash"] != whole.manifest_hash:
-        raise LedgerError(
-            f"{folder.path}: is a run of manifest {known['manifest_id']} "
-            f"({known['manifest_hash'][:12]}…), not of {whole.manifest_id}"
-        )
-    return {name: known[name] for name in _BINDING}, whole
+        return {}
+
+
+def _is_binding(known: dict[str, Any]) -> bool:
+    try:
+        Slice.parse(known["slice"])
+    except (EvaluationError, KeyError, TypeError):
+        return False
+    return all(isinstance(known.get(name), str) for name in _BINDING)
 
 
 def kept_binding(ledger: Ledger, source: str) -> dict[str, str]:
@@ -189,10 +178,6 @@ def kept_binding(ledger: Ledger, source: str) -> dict[str, str]:
     if not _is_binding(known):
         raise LedgerError(f"{source}: is damaged: it does not say what it is a run of")
     return known
-
-
-def _is_binding(known: dict[str, Any]) -> bool:
-    return all(isinstance(known.get(name), str) for name in _BINDING)
 
 
 def kept_manifest(ledger: Ledger, source: str) -> Manifest:
@@ -204,12 +189,10 @@ def kept_manifest(ledger: Ledger, source: str) -> Manifest:
 
 
 def _restored(ledger: Ledger, source: str) -> Manifest:
-    documents = ledger.documents()
     try:
-        if not all(isinstance(body, bytes) for body in documents.values()):
-            raise TypeError("it has lost its type")
+        documents = ledger.documents()
         return restore_manifest(documents.pop("manifest"), documents, source="manifest")
-    except (EmberBenchError, KeyError, TypeError, ValueError) as error:
+    except (EmberBenchError, AttributeError, KeyError, TypeError, ValueError) as error:
         raise LedgerError(
             f"{source}: its copy of the manifest cannot be used: {error}; "
             "`dist-eval repair --manifest` replaces it"

@@ -24,7 +24,7 @@ from emberbench_dist.simulator.simulator import Simulator
 @click.option(
     "--out",
     metavar="FILE",
-    type=click.Path(path_type=Path),
+    type=click.Path(dir_okay=False, path_type=Path),
     help="Where to write it.  [default: standard output]",
 )
 def command(folder: Path, episode: int, out: Path | None) -> None:

@@ -31,6 +31,8 @@ _QUIET = {
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
     "PYTHONHASHSEED": "0",
 }
+# With the former, `breakpoint()` would ask for a debugger of Ray's ever after.
+_SET_BY_RAY = ("PYTHONBREAKPOINT", "RAY_")
 
 
 def available_cpus() -> int:
@@ -52,11 +54,12 @@ def local_cluster(cpus: int) -> Iterator[Watch]:
     Yields what tells whether it still lives.
     """
     folder = _temp_folder()
-    settings = {
+    settings: dict[str, str | None] = {
         **_QUIET,
         # Ray listens on all interfaces, so a token of this run keeps strangers out.
         "RAY_AUTH_MODE": "token",
         "RAY_AUTH_TOKEN": secrets.token_hex(32),
+        "RAY_ADDRESS": None,
     }
     with _environment(settings):
         try:
@@ -75,7 +78,7 @@ def local_cluster(cpus: int) -> Iterator[Watch]:
 @contextmanager
 def joined_cluster(address: str) -> Iterator[Watch]:
     """Join the cluster at `address`, and leave it as it is."""
-    with _ray(address=address):
+    with _environment({}), _ray(address=address):
         yield lambda: ""
 
 
@@ -103,19 +106,23 @@ def _ray(**options: Any) -> Iterator[None]:
 
 
 @contextmanager
-def _environment(settings: dict[str, str]) -> Iterator[None]:
-    """Set variables for Ray's processes, and put back what was there."""
-    before = {name: os.environ.get(name) for name in (*settings, "RAY_ADDRESS")}
-    os.environ.update(settings)
-    os.environ.pop("RAY_ADDRESS", None)
+def _environment(settings: dict[str, str | None]) -> Iterator[None]:
+    """Set variables (None: unset) for Ray's processes; put back these and what Ray sets itself."""
+    before = dict(os.environ)
+    _set(settings)
     try:
         yield
     finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
+        names = {name for name in {*before, *os.environ} if name.startswith(_SET_BY_RAY)}
+        _set({name: before.get(name) for name in {*settings, *names}})
+
+
+def _set(values: dict[str, str | None]) -> None:
+    for name, value in values.items():
+        if value is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = value
 
 
 def _temp_folder() -> Path:

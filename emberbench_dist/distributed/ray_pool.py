@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -52,8 +53,11 @@ class RayPool:
         self._grow()
 
     def submit(self, worker: WorkerId, items: list[Any], budget: float) -> None:
-        """Queue a batch on the worker's actor."""
-        call = self._actors[worker].work.remote(items, budget)
+        """Queue a batch on the worker's actor.
+
+        Batches and answers travel pickled: Ray would ask Python about each of their objects.
+        """
+        call = self._actors[worker].work.remote(pickle.dumps(items), budget)
         self._calls[call] = (worker, True)
 
     def wait(self, timeout: float) -> list[Event]:
@@ -121,7 +125,7 @@ class RayPool:
             self._failed_starts = 0
             yield Joined(worker)
             return
-        yield Finished(worker, answer)
+        yield Finished(worker, pickle.loads(answer))  # noqa: S301 - from our own worker
         if self._fresh:
             ray.kill(self._actors[worker])
             self._forget(worker)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import pickle
 import signal
 import sys
 from contextlib import suppress
 from pathlib import Path
 from types import FrameType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from emberbench_dist.agents.interface import FreshAgents
 from emberbench_dist.agents.registry import load_agent
@@ -51,12 +52,18 @@ class Worker:
         """Return the process id, once the agent is imported."""
         return os.getpid()
 
-    def work(self, items: list[Any], budget: float) -> list[Any]:
-        """Work through a batch; what an agent raised goes back as text that any process reads."""
-        return [
-            answer.without_exception() if isinstance(answer, Failure) else answer
-            for answer in self._job(items, budget)
-        ]
+    def work(self, items: bytes, budget: float) -> bytes:
+        """Work through a pickled batch; return its answers pickled.
+
+        What an agent raised goes back as text, which any process can read.
+        """
+        answers = self._job(pickle.loads(items), budget)  # noqa: S301 - from our own driver
+        return pickle.dumps(
+            [
+                answer.without_exception() if isinstance(answer, Failure) else answer
+                for answer in answers
+            ]
+        )
 
 
 def _job(setup: Setup, worker: int) -> Job:

@@ -10,7 +10,7 @@ from hashlib import sha256
 from pathlib import Path
 from time import perf_counter
 from types import TracebackType
-from typing import Any
+from typing import Any, NamedTuple
 
 from emberbench_dist.agents.interface import EpisodePolicy, FreshAgents
 from emberbench_dist.contract.actions import Action
@@ -39,8 +39,7 @@ _PACKAGE = str(Path(__file__).parents[1]) + "/"
 _class_name = type.__dict__["__name__"].__get__
 
 
-@dataclass(frozen=True, slots=True)
-class EpisodeResult:
+class EpisodeResult(NamedTuple):
     """A finished episode: its artifact line and trace line (no newline), and what it cost.
 
     `metrics` are the metrics in the order of `METRICS`; `execution` is JSON

@@ -41,6 +41,10 @@ class Episode:
     scenario_id: str
     seed: int
 
+    def __reduce__(self) -> tuple[type[Episode], tuple[int, str, int]]:
+        """Travel as three values: the pickling of dataclasses is slow, and episodes are many."""
+        return Episode, (self.index, self.scenario_id, self.seed)
+
 
 @dataclass(frozen=True, slots=True)
 class Block:

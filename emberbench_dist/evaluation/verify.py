@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from time import perf_counter
+from typing import NamedTuple
 
+from emberbench_dist.contract.document import shown
 from emberbench_dist.contract.scenario import Scenario
 from emberbench_dist.errors import InvalidActionError, SimulationError
 from emberbench_dist.evaluation.episode import MetricValues, rebuild
 from emberbench_dist.evaluation.manifest import Episode
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
+class Claim(NamedTuple):
     """What a result says of an episode: its artifact line and trace line, without newlines."""
 
     episode: Episode
@@ -22,8 +22,7 @@ class Claim:
     trace: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(NamedTuple):
     """What replay says of a claim: nothing, or where it is wrong; and the metrics it has."""
 
     episode: int
@@ -50,11 +49,8 @@ class Verifier:
     def _verify(self, claim: Claim) -> Verdict:
         episode = claim.episode
         try:
-            trace = json.loads(claim.trace)["actions"]
-            if not all(isinstance(codes, str) for codes in trace):
-                return Verdict(episode.index, "the trace is not a list of texts")
-            result = rebuild(episode, self._scenarios[episode.scenario_id], trace)
-        except (ValueError, KeyError, TypeError) as error:
+            result = rebuild(episode, self._scenarios[episode.scenario_id], _trace(claim))
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
             return Verdict(episode.index, f"the trace cannot be read: {error}")
         except (InvalidActionError, SimulationError) as error:
             return Verdict(episode.index, f"the trace cannot be replayed: {error}")
@@ -65,17 +61,27 @@ class Verifier:
         return Verdict(episode.index, "", result.metrics)
 
 
+def _trace(claim: Claim) -> list[str]:
+    document = json.loads(claim.trace)
+    trace: list[str] = document["actions"]
+    if not all(isinstance(codes, str) for codes in trace):
+        raise TypeError("it is not a list of texts")
+    if document["episode"] != claim.episode.index:
+        raise ValueError(f"it is of episode {shown(document['episode'])}")
+    return trace
+
+
 def _difference(claimed: bytes, replayed: bytes) -> str:
     """Name the first part of an artifact line that differs."""
     try:
         said, true = json.loads(claimed), json.loads(replayed)
-    except ValueError:
+    except (ValueError, RecursionError):
         return "the line is not JSON"
     if not isinstance(said, dict):
         return "the line is not an object"
     for path, old, new in _leaves(said, true, ""):
         if old != new:
-            return f"{path} is {json.dumps(old)}, but the replay gives {json.dumps(new)}"
+            return f"{path} is {shown(old)}, but the replay gives {shown(new)}"
     return "the line is not in canonical form"
 
 

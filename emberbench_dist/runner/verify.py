@@ -70,6 +70,7 @@ class _Reading:
         self.artifact = artifact
         self.count = 0
         self.footer = b""
+        self.broken = ""
         self.body = sha256()
         self._traces = traces
         self._lines = lines
@@ -90,27 +91,31 @@ class _Reading:
             yield batch
 
     def _claims(self) -> Iterator[Claim]:
-        """Yield each episode line with its trace line; keep the footer."""
+        """Yield each episode line with its trace line; keep the footer, or what ends it before."""
         for line in self._lines:
             if not line.startswith(b'{"episode":'):
                 self.footer = line
                 break
             trace = self._trace_lines.readline()
-            if not (line.endswith(b"\n") and trace.endswith(b"\n")):
-                raise ArtifactError(
-                    f"{self.artifact}: line {self.count + 2}: the artifact or its trace is cut off"
-                )
-            if self.count >= len(self.manifest):
-                raise ArtifactError(
-                    f"{self.artifact}: line {self.count + 2}: the manifest has fewer episodes"
-                )
+            self.broken = self._fault(line, trace)
+            if self.broken:
+                return
             self.body.update(line)
             yield Claim(self.manifest.episode(self.count), line[:-1], trace[:-1])
             self.count += 1
         if self._lines.readline():
-            raise ArtifactError(f"{self.artifact}: goes on after its footer")
-        if self._trace_lines.readline():
-            raise ArtifactError(f"{self._traces}: has more lines than the artifact has episodes")
+            self.broken = f"{self.artifact}: line {self.count + 2}: is no episode and not the last"
+        elif self._trace_lines.readline():
+            self.broken = f"{self._traces}: line {self.count + 1}: the artifact has no such episode"
+
+    def _fault(self, line: bytes, trace: bytes) -> str:
+        if self.count >= len(self.manifest):
+            return f"{self.artifact}: line {self.count + 2}: the manifest has fewer episodes"
+        if not line.endswith(b"\n"):
+            return f"{self.artifact}: line {self.count + 2}: is cut off"
+        if not trace.endswith(b"\n"):
+            return f"{self._traces}: line {self.count + 1}: is missing or cut off"
+        return ""
 
 
 class _Verdicts:
@@ -144,6 +149,8 @@ class _Verdicts:
                 f"{reading.artifact}: line {wrong.episode + 2} (episode {wrong.episode}): "
                 f"{wrong.wrong}"
             )
+        if reading.broken:
+            raise ArtifactError(reading.broken)
         expected = footer(
             reading.body.hexdigest(),
             reading.count,
@@ -162,6 +169,6 @@ def _wrong_key(line: bytes, expected: dict[str, object]) -> str:
     try:
         found = json.loads(line)
         keys = [key for key in sorted(expected) if found.get(key) != expected[key]]
-    except (ValueError, AttributeError):
+    except (ValueError, AttributeError, RecursionError):
         return "is not a footer"
     return f"the footer is wrong in {', '.join(keys)}" if keys else "the footer is not canonical"
