@@ -56,6 +56,8 @@ def create_database(
             connection.execute("COMMIT")
     except RunFolderError:
         connection.close()
+        if path is not None:
+            forget(path)
         raise
     return connection
 

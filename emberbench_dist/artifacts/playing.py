@@ -30,21 +30,25 @@ class Playing:
 
 
 class Notepad:
-    """One worker's note."""
+    """One worker's note; none where the folder is not of this machine, or its disk is full."""
 
     def __init__(self, folder: Path, worker: int) -> None:
-        """Open the worker's file; OSError where the folder is not of this machine."""
-        self._file = os.open(folder / str(worker), os.O_WRONLY | os.O_CREAT, 0o644)
+        """Open the worker's file."""
+        self._file: int | None = None
+        with suppress(OSError):
+            self._file = os.open(folder / str(worker), os.O_WRONLY | os.O_CREAT, 0o644)
 
     def close(self) -> None:
         """Close the file."""
-        os.close(self._file)
+        if self._file is not None:
+            os.close(self._file)
 
     def __call__(self, episode: int | None) -> None:
         """Note the episode that begins (None: none)."""
-        number = _NOTHING if episode is None else episode
-        with suppress(OSError):  # a full disk; the commit will tell
-            os.pwrite(self._file, _NOTE.pack(number, time.time()), 0)
+        if self._file is not None:
+            number = _NOTHING if episode is None else episode
+            with suppress(OSError):
+                os.pwrite(self._file, _NOTE.pack(number, time.time()), 0)
 
 
 def read_note(folder: Path, worker: int) -> Playing | None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from emberbench_dist.errors import ClusterError
+from emberbench_dist.evaluation.episode import Failure
 from emberbench_dist.runner.schedule import WorkerId
 
 # What a worker does with a batch: work through the items in order, start none after the budget
@@ -87,7 +88,12 @@ class InProcessPool:
         del timeout
         events, self._events = self._events, []
         if not events and self._batches:
-            events = [Finished(0, self._job(*self._batches.popleft()))]
+            answers = self._job(*self._batches.popleft())
+            events = [Finished(0, answers)]
+            if isinstance(answers[-1], Failure):
+                # What waits behind is not begun: it may be above a failure by now.
+                events += [Finished(0, []) for _ in self._batches]
+                self._batches.clear()
         return events
 
     def note(self) -> str:

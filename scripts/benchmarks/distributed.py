@@ -17,7 +17,7 @@ _SHORT_ONES = 9
 @cache
 def spinning(milliseconds: float, scale: Scale) -> tuple[Path, int]:
     """Return a manifest of episodes that spin so long each, and how many they are."""
-    count = max(20, round(scale.of(16_000, 3_000, 100) / milliseconds))
+    count = max(20, round(scale.of(24_000, 3_000, 100) / milliseconds))
     blocks = [(rounds_for(milliseconds), count)]
     return write_episodes(new_folder("spinning"), blocks), count
 

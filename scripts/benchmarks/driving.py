@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from emberbench_dist.artifacts.ledger import Ledger
 from emberbench_dist.evaluation.manifest import Manifest
 from emberbench_dist.runner.drive import Drive
-from emberbench_dist.runner.pool import Event, Pool
+from emberbench_dist.runner.pool import Pool
 from emberbench_dist.runner.schedule import Schedule, WorkerId
 
 
@@ -42,9 +42,10 @@ class _WatchedPool:
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
         self.cpu_at_start: float | None = None
-        self.wait = pool.wait
-        self.note = pool.note
-        self.close = pool.close
+
+    def __getattr__(self, name: str) -> Any:
+        """Do all else as the pool does."""
+        return getattr(self._pool, name)
 
     def submit(self, worker: WorkerId, items: list[Any], budget: float) -> None:
         if self.cpu_at_start is None:

@@ -122,9 +122,7 @@ def verified_steps(scale: Scale) -> tuple[Sample]:
     """Verify an artifact in this process; play the same episodes in the simulator alone."""
     files = played(scale.of(100_000, 2_000, 20))
     job = Verifier(files.manifest.scenarios).verify
-    ours = cpu_seconds(
-        lambda: verify_files(*files, lambda: nullcontext(InProcessPool(job)))  # type: ignore[arg-type, return-value]
-    )
+    ours = cpu_seconds(lambda: verify_files(*files, lambda: nullcontext(InProcessPool(job))))
     steps, plain = _replayed(files)
     return (Sample(steps / ours, steps / plain),)
 

@@ -8,12 +8,13 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from benchmarks.processes import LOCAL, command
+from worlds import random_actions, random_document
+
+from benchmarks.processes import command, local_folder
 from benchmarks.rows import Benchmark, NotMeasuredError, Row, Sample, Scale, at_least, cpu_seconds
 from benchmarks.simulator import SIZES
 from emberbench_dist.contract.scenario import parse_scenario
 from emberbench_dist.simulator.simulator import Simulator
-from worlds import random_actions, random_document
 
 _RELEASE = "pogema==1.4.0"
 _SIDE = Path(__file__).with_name("pogema_side.py")
@@ -22,10 +23,9 @@ _SIDE = Path(__file__).with_name("pogema_side.py")
 @cache
 def pogema_python() -> Path:
     """Return the Python of an environment that has POGEMA, made when it is first needed."""
-    home = LOCAL / _RELEASE.replace("==", "-")
+    home = local_folder() / _RELEASE.replace("==", "-")
     python, done = home / "bin" / "python", home / "installed"
     if not done.exists():
-        LOCAL.mkdir(exist_ok=True)
         for words in (
             command("-m", "venv", "--clear", home),
             [str(python), "-m", "pip", "install", "--quiet", _RELEASE],

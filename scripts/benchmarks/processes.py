@@ -15,11 +15,10 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
-# Git ignores it; on the disk of the checkout, for what is too big for a temporary one.
-LOCAL = ROOT / ".bench"
 _PATHS = (ROOT, ROOT / "scripts", ROOT / "tests")
 _KIB = 1024
 _MIB = 2**20
+_PAGE_MIB = 4096 / _MIB
 
 
 @dataclass(frozen=True)
@@ -62,11 +61,18 @@ def call(function: str, *arguments: object) -> Spent:
     return Spent(**json.loads(printed))
 
 
+def local_folder() -> Path:
+    """Return the folder of this checkout that git ignores, for what is big or takes long."""
+    folder = ROOT / ".bench"
+    folder.mkdir(exist_ok=True)
+    (folder / ".gitignore").write_text("*\n")
+    return folder
+
+
 @cache
 def work_folder() -> Path:
     """Return a folder for this process's files, which goes with it."""
-    LOCAL.mkdir(exist_ok=True)
-    folder = tempfile.TemporaryDirectory(dir=LOCAL, prefix="work-")
+    folder = tempfile.TemporaryDirectory(dir=local_folder(), prefix="work-")
     _KEPT.append(folder)
     return Path(folder.name)
 
@@ -95,7 +101,7 @@ def _called(function: str, arguments: list[str]) -> Spent:
     value = work(*arguments)
     taken = time.perf_counter() - start
     peak = _memory("VmHWM")
-    return Spent(value, taken, peak, peak - before)
+    return Spent(value, taken, peak, max(peak - before, _PAGE_MIB))
 
 
 if __name__ == "__main__":

@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterable
 from functools import cache, partial
 from typing import Any, NamedTuple
 
+from oracle import Oracle
+from worlds import random_actions, random_document
+
 from benchmarks.rows import Benchmark, Row, Sample, Scale, at_least, cpu_seconds
 from emberbench_dist.contract.observation import Exit, GridMap
 from emberbench_dist.contract.scenario import Scenario, parse_scenario
 from emberbench_dist.simulator.grid import Cell, board, flood, grid_of
 from emberbench_dist.simulator.simulator import Simulator
-from oracle import Oracle
-from worlds import random_actions, random_document
 
 SIZES = ((16, 8), (32, 32), (64, 128))
 _FLOOD_SIDE = 128

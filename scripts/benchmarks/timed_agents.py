@@ -12,6 +12,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from worlds import document
+
 from benchmarks.rows import cpu_seconds
 from emberbench_dist.agents.interface import FreshAgents
 from emberbench_dist.contract.observation import Observation
@@ -19,7 +21,6 @@ from emberbench_dist.contract.scenario import parse_scenario
 from emberbench_dist.evaluation.episode import Player
 from emberbench_dist.evaluation.manifest import Episode
 from manifests import write_manifest
-from worlds import document
 
 _ROUNDS = 200_000
 _EPISODES = 500

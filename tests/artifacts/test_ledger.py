@@ -138,8 +138,7 @@ def test_results_that_fail_to_come_leave_nothing(ledger):
 
 def test_a_commit_is_all_or_nothing(ledger):
     """A row that the database refuses takes the rows before it, and its session's count, along."""
-    broken = synthetic(1)
-    object.__setattr__(broken, "line", None)
+    broken = synthetic(1)._replace(line=None)
     ledger.commit([], [failure(0)])
     with pytest.raises(LedgerError, match="NOT NULL"):
         ledger.commit([synthetic(0), broken])
