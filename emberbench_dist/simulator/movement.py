@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from enum import StrEnum
 
 from emberbench_dist.contract.actions import Action
@@ -22,6 +22,7 @@ class Outcome(StrEnum):
     BLOCKED_CYCLE = "blocked_cycle"
 
 
+_STAYED, _MOVED = Outcome.STAYED, Outcome.MOVED
 # What stops a move, by the terrain of its target: FLOOR, EXIT, BURNING, WALL, BOUNDARY.
 _STOPPED_BY = {
     "casualty": (None, None, None, Outcome.BLOCKED_WALL, Outcome.BLOCKED_BOUNDARY),
@@ -33,6 +34,9 @@ _STOPPED_BY = {
         Outcome.BLOCKED_BOUNDARY,
     ),
 }
+
+
+Mover = tuple[int, Cell, Cell]  # index, cell, target
 
 
 def resolve_moves(
@@ -47,75 +51,56 @@ def resolve_moves(
     `cells` and `actions` are parallel, in id order, so that "the lowest id wins" is "the first
     to claim wins".
     """
-    offsets = grid.offsets
-    targets = [cell + offsets[action] for cell, action in zip(cells, actions, strict=True)]
-    outcomes, movers = _validate(terrain, enter_fire, cells, targets)
-    if movers:
-        _collide(cells, targets, movers, outcomes)
-    moved = Outcome.MOVED
-    return outcomes, [
-        target if outcome is moved else cell
-        for target, outcome, cell in zip(targets, outcomes, cells, strict=True)
-    ]
-
-
-def _validate(
-    terrain: bytearray, enter_fire: str, cells: Sequence[Cell], targets: list[Cell]
-) -> tuple[list[Outcome], list[int]]:
-    """Phase 3: settle those who do not move; return the indices of those who try."""
-    stopped_by = _STOPPED_BY[enter_fire]
-    stayed, undecided = Outcome.STAYED, Outcome.BLOCKED_CYCLE
-    outcomes, movers = [], []
-    for index, target in enumerate(targets):
-        if target == cells[index]:
-            outcomes.append(stayed)
-            continue
-        stopped = stopped_by[terrain[target]]
-        if stopped is None:
-            movers.append(index)
-            # Rule 4: a mover that no other rule settles is part of a cycle.
-            stopped = undecided
-        outcomes.append(stopped)
-    return outcomes, movers
-
-
-def _collide(
-    cells: Sequence[Cell], targets: list[Cell], movers: list[int], outcomes: list[Outcome]
-) -> None:
-    """Phase 4: settle the movers, in place."""
-    occupied, conflict = Outcome.BLOCKED_OCCUPIED, Outcome.BLOCKED_CONFLICT
-    moving_from = {cells[index] for index in movers}
-    taken = set(cells)
-    winner: dict[Cell, int] = {}
-    losers: list[int] = []
-    for index in movers:
-        target = targets[index]
-        if target in taken and target not in moving_from:
-            outcomes[index] = occupied  # rule 1
-            losers.append(index)
-        elif target in winner:
-            outcomes[index] = conflict  # rule 2
-            losers.append(index)
+    offsets, stopped_by = grid.offsets, _STOPPED_BY[enter_fire]
+    outcomes: list[Outcome] = []
+    after: list[Cell] = []
+    movers: list[Mover] = []
+    for index, (cell, action) in enumerate(zip(cells, actions, strict=True)):
+        target = cell + offsets[action]
+        outcome = stopped_by[terrain[target]] if target != cell else _STAYED
+        if outcome is None:
+            movers.append((index, cell, target))
+            outcomes.append(_MOVED)
+            after.append(target)
         else:
-            winner[target] = index
-    # Rule 3: a chain moves up behind a leader with an empty target, or piles up on a loser.
-    for target, leader in winner.items():
-        if target not in taken:
-            outcomes[leader] = Outcome.MOVED
-            _settle_chain(winner, cells, leader, Outcome.MOVED, outcomes)
+            outcomes.append(outcome)
+            after.append(cell)
+    # Where all targets are different and were empty, nobody meets.
+    if len(set(after)) < len(after) or not {target for _, _, target in movers}.isdisjoint(cells):
+        for (index, cell, _), outcome in _collide(cells, movers):
+            outcomes[index], after[index] = outcome, cell
+    return outcomes, after
+
+
+def _collide(cells: Sequence[Cell], movers: list[Mover]) -> Iterator[tuple[Mover, Outcome]]:
+    """Phase 4: yield the movers that do not move, with their outcomes."""
+    taken, moving_from = set(cells), {cell for _, cell, _ in movers}
+    winners: dict[Cell, Mover] = {}
+    losers: list[Mover] = []
+    for mover in movers:
+        target = mover[2]
+        if target in taken and target not in moving_from:
+            yield mover, Outcome.BLOCKED_OCCUPIED  # rule 1
+        elif target in winners:
+            yield mover, Outcome.BLOCKED_CONFLICT  # rule 2
+        else:
+            winners[target] = mover
+            continue
+        losers.append(mover)
+    # Rule 3: a chain piles up behind a loser, or moves up behind a leader with an empty target.
     for loser in losers:
-        _settle_chain(winner, cells, loser, occupied, outcomes)
+        for mover in _behind(loser, winners):
+            yield mover, Outcome.BLOCKED_OCCUPIED
+    for target in [target for target in winners if target not in moving_from]:
+        list(_behind(winners.pop(target), winners))
+    # Rule 4: whom no other rule settles is part of a cycle.
+    for mover in winners.values():
+        yield mover, Outcome.BLOCKED_CYCLE
 
 
-def _settle_chain(
-    winner: dict[Cell, int],
-    cells: Sequence[Cell],
-    head: int,
-    outcome: Outcome,
-    outcomes: list[Outcome],
-) -> None:
-    """Give `outcome` to everybody queued behind `head`."""
-    follower = winner.get(cells[head])
+def _behind(mover: Mover, winners: dict[Cell, Mover]) -> Iterator[Mover]:
+    """Take the queue behind a mover out of the winners, and yield it."""
+    follower = winners.pop(mover[1], None)
     while follower is not None:
-        outcomes[follower] = outcome
-        follower = winner.get(cells[follower])
+        yield follower
+        follower = winners.pop(follower[1], None)
