@@ -11,10 +11,12 @@ import locale
 import os
 import random
 import shutil
+import signal
 import subprocess
 import sys
 import threading
 import time
+from collections import OrderedDict
 from contextlib import suppress
 from pathlib import Path
 from urllib.error import HTTPError
@@ -314,6 +316,15 @@ class SubclassedAnswers(Greedy):
         return Pairs(*((Shy(person), Shy(action)) for person, action in actions.items()))
 
 
+class OrderedAnswers(Greedy):
+    """Answer with a dict that is not quite one, in another order, by name of the actions."""
+
+    def act(self, observation):
+        """Answer."""
+        actions = super().act(observation)
+        return OrderedDict((person, str(actions[person])) for person in reversed(actions))
+
+
 def surroundings():
     """Return what an agent can see and change of its process."""
     return (
@@ -322,6 +333,7 @@ def surroundings():
         locale.setlocale(locale.LC_ALL),
         sys.getrecursionlimit(),
         random.getstate(),
+        signal.getitimer(signal.ITIMER_REAL),
     )
 
 
@@ -405,6 +417,14 @@ class Reseeds(Disturbing):
         random.random()
 
 
+class LeavesAnAlarm(Disturbing):
+    """Set a time limit for itself, and forget it."""
+
+    def disturb(self):
+        """Set it."""
+        signal.setitimer(signal.ITIMER_REAL, 3600)
+
+
 class LeavesOthersBehind(Greedy):
     """Leave a daemon thread and a child process behind; the child is noted in `children`."""
 
@@ -420,12 +440,14 @@ class LeavesOthersBehind(Greedy):
 
 HARMLESS = (
     SubclassedAnswers,
+    OrderedAnswers,
     ChangesFolder,
     ChangesEnvironment,
     ReplacesEnvironment,
     ChangesLocale,
     ChangesRecursionLimit,
     Reseeds,
+    LeavesAnAlarm,
 )
 
 

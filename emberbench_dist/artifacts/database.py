@@ -104,9 +104,10 @@ def renew_first_page(path: Path) -> None:
     with closing(create_database(None, {}, {})) as connection:
         new = connection.serialize()
     size = int.from_bytes(new[16:18], "big")
-    pages = -(-path.stat().st_size // size)
+    pages = max(-(-path.stat().st_size // size), len(new) // size)
     with path.open("r+b") as file:
         file.write(new[:28] + pages.to_bytes(4, "big") + new[32:size])
+        file.write(new[file.seek(0, os.SEEK_END) :])  # where it was cut shorter than a new one
         file.truncate(pages * size)
 
 

@@ -30,11 +30,11 @@ def merge_ledgers(out: RunFolder, parts: Sequence[RunFolder], *, partial: bool =
         stack.callback(forget, beside)
         ledgers = [stack.enter_context(Ledger.reading(part.ledger)) for part in parts]
         binding = _common_binding(parts, ledgers)
-        documents = kept_manifest(ledgers[0], str(parts[0].ledger)).documents()
-        with closing(Ledger.create(beside, binding, documents)) as merged:
+        manifest = kept_manifest(ledgers[0], str(parts[0].ledger))
+        with closing(Ledger.create(beside, binding, manifest.documents())) as merged:
             merged.begin_session(binding["agent_spec"])
             rows = _merged(parts, ledgers)
-            merged.extend(_without_gaps(rows, int(binding["episodes"]), partial=partial))
+            merged.extend(_without_gaps(rows, len(manifest), partial=partial))
             failures = [failure for ledger in ledgers for failure in ledger.failures()]
             merged.commit([], [one for one in failures if merged.result(one.episode) is None])
         put_in_place(beside, out.ledger)

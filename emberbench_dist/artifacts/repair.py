@@ -135,12 +135,13 @@ class _Rows:
     def _checked(self, episode: int, line: Any, trace: Any, *rest: Any) -> Iterator[EpisodeResult]:
         *metrics, execution, digest = rest
         parts = line, trace, tuple(metrics), execution
+        if episode not in self._planned or digest is None:  # nor is a row of another table ours
+            return
         with suppress(TypeError):  # a part may even have lost its type
-            if episode in self._planned and seal(episode, *parts) == digest:
+            if seal(episode, *parts) == digest:
                 yield EpisodeResult(episode, *parts, digest)
                 return
-        if digest is not None:  # else a row of another table
-            self.damaged.add(episode)
+        self.damaged.add(episode)
 
 
 def _inputs(
@@ -150,7 +151,8 @@ def _inputs(
     whole = manifest or _restored(old, str(folder.ledger))
     for known in (_meta(old), read_json(folder.run_json)):
         if _is_binding(known) and known["manifest_hash"] == whole.manifest_hash:
-            return {name: known[name] for name in _BINDING}, whole
+            true = {"manifest_id": whole.manifest_id, "episodes": str(len(whole))}
+            return {name: known[name] for name in _BINDING} | true, whole
     raise LedgerError(
         f"{folder.path}: neither its ledger nor its run.json says that it is a run of manifest "
         f"{whole.manifest_id} ({whole.manifest_hash[:12]}…)"
@@ -169,22 +171,30 @@ def _is_binding(known: dict[str, Any]) -> bool:
         Slice.parse(known["slice"])
     except (EvaluationError, KeyError, TypeError):
         return False
-    return all(isinstance(known.get(name), str) for name in _BINDING)
+    texts = all(isinstance(known.get(name), str) for name in _BINDING)
+    return texts and known["episodes"].isdecimal()
 
 
 def kept_binding(ledger: Ledger, source: str) -> dict[str, str]:
     """Return what a ledger's run is bound to."""
     known = ledger.meta()
     if not _is_binding(known):
-        raise LedgerError(f"{source}: is damaged: it does not say what it is a run of")
+        raise LedgerError(
+            f"{source}: does not say what it is a run of; `dist-eval repair` looks in run.json"
+        )
     return known
 
 
 def kept_manifest(ledger: Ledger, source: str) -> Manifest:
     """Return the manifest that a ledger keeps; `LedgerError` unless it is the run's."""
     manifest = _restored(ledger, source)
-    if manifest.manifest_hash != kept_binding(ledger, source)["manifest_hash"]:
-        raise LedgerError(f"{source}: is damaged: its copy of the manifest is not the run's")
+    known = kept_binding(ledger, source)
+    planned = known["manifest_hash"], known["episodes"]
+    if planned != (manifest.manifest_hash, str(len(manifest))):
+        raise LedgerError(
+            f"{source}: its copy of the manifest is not that of the run; "
+            "`dist-eval repair --manifest` replaces it"
+        )
     return manifest
 
 

@@ -49,8 +49,9 @@ def command(folder: Path, count: int, seed: int, **options: Any) -> int:
     from emberbench_dist.distributed.worker import Setup  # noqa: PLC0415
 
     reporter = Reporter()
-    with Ledger.reading(RunFolder(folder).ledger) as ledger:
-        manifest = kept_manifest(ledger, str(folder))
+    path = RunFolder(folder).ledger
+    with Ledger.reading(path) as ledger:
+        manifest = kept_manifest(ledger, str(path))
         spec = ledger.meta()["agent_spec"]
         load_agent(spec)
         episodes = sample(ledger, count, seed)

@@ -26,7 +26,7 @@ def command(out: Path, parts: tuple[Path, ...], *, partial: bool, no_steps: bool
     with folder.locked():
         merge_ledgers(folder, [RunFolder(part) for part in parts], partial=partial)
         with Ledger.reading(folder.ledger) as ledger:
-            manifest, binding = kept_manifest(ledger, str(out)), ledger.meta()
+            manifest, binding = kept_manifest(ledger, str(folder.ledger)), ledger.meta()
             session = Session(folder.run_json, binding, ["merge", *map(str, (out, *parts))])
             summary = write_results(manifest, ledger, folder, steps=not no_steps)
         session.end("complete" if summary.complete else "failed")

@@ -29,8 +29,9 @@ from emberbench_dist.simulator.simulator import Simulator
 )
 def command(folder: Path, episode: int, out: Path | None) -> None:
     """Write every action, movement and state of an episode, rebuilt from its trace."""
-    with Ledger.reading(RunFolder(folder).ledger) as ledger:
-        manifest = kept_manifest(ledger, str(folder))
+    path = RunFolder(folder).ledger
+    with Ledger.reading(path) as ledger:
+        manifest = kept_manifest(ledger, str(path))
         planned = manifest.episode(episode)
         result = ledger.result(episode)
     if result is None:

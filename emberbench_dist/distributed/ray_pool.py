@@ -45,10 +45,10 @@ class RayPool:
         self._fresh = fresh
         self._gone = gone
         self._actors: dict[WorkerId, Any] = {}
-        self._calls: dict[Any, tuple[WorkerId, bool]] = {}
+        # Whose call it is, and, for the first one, since when the worker has been starting.
+        self._calls: dict[Any, tuple[WorkerId, float | None]] = {}
         self._next_id = 0
         self._failed_starts = 0
-        self._complete_since = time.monotonic()
         self._next_growth = 0.0
         self._grow()
 
@@ -58,7 +58,7 @@ class RayPool:
         Batches and answers travel pickled: Ray would ask Python about each of their objects.
         """
         call = self._actors[worker].work.remote(pickle.dumps(items), budget)
-        self._calls[call] = (worker, True)
+        self._calls[call] = (worker, None)
 
     def wait(self, timeout: float) -> list[Event]:
         """Return what became ready; several answers come together where they are there."""
@@ -75,12 +75,10 @@ class RayPool:
 
     def note(self) -> str:
         """Say how many workers wait for a place, once they have waited for some seconds."""
-        starting = sum(not is_batch for _, is_batch in self._calls.values())
-        if not starting:
-            self._complete_since = time.monotonic()
-        if time.monotonic() - self._complete_since < _PATIENCE_SECONDS:
+        starting = [since for _, since in self._calls.values() if since is not None]
+        if time.monotonic() - min(starting, default=float("inf")) < _PATIENCE_SECONDS:
             return ""
-        total, placed = len(self._actors), len(self._actors) - starting
+        total, placed = len(self._actors), len(self._actors) - len(starting)
         free, cpus = _cpus(ray.available_resources), _cpus(ray.cluster_resources)
         return (
             f"{placed} of {total} workers placed: each needs 1 CPU, "
@@ -109,13 +107,14 @@ class RayPool:
         worker, self._next_id = self._next_id, self._next_id + 1
         actor: Any = self._actor_class.remote(self._setup, worker)
         self._actors[worker] = actor
-        self._calls[actor.ready.remote()] = (worker, False)
+        self._calls[actor.ready.remote()] = (worker, time.monotonic())
 
     def _receive(self, call: Any) -> Iterator[Event]:
         """Yield the answer; nothing where the worker was found dead by an earlier call."""
         if call not in self._calls:
             return
-        worker, is_batch = self._calls.pop(call)
+        worker, starting_since = self._calls.pop(call)
+        is_batch = starting_since is None
         try:
             answer = ray.get(call)
         except exceptions.RayError as error:

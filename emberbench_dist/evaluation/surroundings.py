@@ -5,6 +5,7 @@ from __future__ import annotations
 import locale
 import os
 import random
+import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -13,7 +14,7 @@ _SEED = 0
 
 
 class Surroundings:
-    """Working folder, environment, locale, recursion limit and global random generators.
+    """Working folder, environment, locale, recursion limit, alarm and global random generators.
 
     The generators get the same fixed state before each episode, so that what an agent draws
     from them depends neither on chance nor on the episodes that the process played before.
@@ -26,6 +27,7 @@ class Surroundings:
         self._environment = dict(_environment())
         self._locale = locale.setlocale(locale.LC_ALL)
         self._recursion_limit = sys.getrecursionlimit()
+        self._has_alarm = signal.getitimer(signal.ITIMER_REAL) != (0.0, 0.0)
 
     def restore(self) -> None:
         """Put everything back."""
@@ -41,6 +43,8 @@ class Surroundings:
             locale.setlocale(locale.LC_ALL, self._locale)
         if sys.getrecursionlimit() != self._recursion_limit:
             sys.setrecursionlimit(self._recursion_limit)
+        if not self._has_alarm:
+            signal.setitimer(signal.ITIMER_REAL, 0)
         random.seed(_SEED)
         if (numpy := sys.modules.get("numpy")) is not None:
             numpy.random.seed(_SEED)

@@ -63,8 +63,8 @@ class Verifier:
 
 def _trace(claim: Claim) -> list[str]:
     document = json.loads(claim.trace)
-    trace: list[str] = document["actions"]
-    if not all(isinstance(codes, str) for codes in trace):
+    trace = document["actions"]
+    if not (isinstance(trace, list) and all(isinstance(codes, str) for codes in trace)):
         raise TypeError("it is not a list of texts")
     if document["episode"] != claim.episode.index:
         raise ValueError(f"it is of episode {shown(document['episode'])}")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from benchmarks.rows import Result, Row, Scale
 
-BEGIN, END = "<!-- table -->\n", "\n<!-- end of table -->"
+BEGIN, END = "<!-- table -->", "<!-- end of table -->"
 Ratios = dict[str, float]
 _BIG = 100
 
@@ -20,7 +20,7 @@ def shortfalls(result: Result, ratios: Ratios | None, *, targets: bool) -> list[
     if targets and not row.target.met_by(ratio):
         found.append("misses its target")
     if ratios is not None and row.name not in ratios:
-        found.append("nothing is stored of it")
+        found.append("has no stored ratio")
     elif ratios is not None and row.target.worse(ratio, ratios[row.name], row.tolerance):
         known, share = ratios[row.name], f"{row.tolerance:.0%}"
         found.append(f"is worse than the stored {figure(known)} by more than {share}")
@@ -39,39 +39,43 @@ def line(result: Result) -> str:
     )
 
 
-def table(results: list[Result], missing: list[Row], scale: Scale, repeats: int) -> str:
-    """Return a Markdown table of all rows."""
-    head = (
-        f"Scale `{scale}`, medians of {repeats}, Python {platform.python_version()}, "
-        f"{os.cpu_count()} CPUs.\n\n"
-        "| row | ours | plain | ratio | target | |\n| --- | --- | --- | ---: | --- | --- |\n"
+def table(rows: list[Row], results: list[Result], scale: Scale, repeats: int) -> str:
+    """Return a Markdown table of all rows, also of those that were not measured."""
+    known = {result.row.name: result for result in results}
+    missed = [result for result in results if not result.row.target.met_by(result.ratio)]
+    made = f"`{scale}`, medians of {repeats}, Python {platform.python_version()}"
+    return "\n".join(
+        [
+            f"{made}, {os.cpu_count()} CPUs: {len(missed)} of {len(results)} targets missed.",
+            "",
+            "| row | ours | plain | ratio | target | tolerance | |",
+            "| --- | --- | --- | ---: | --- | ---: | --- |",
+            *(_cells(row, known.get(row.name)) for row in rows),
+        ]
     )
-    lines = [_cells(result) for result in results]
-    lines += [
-        f"| `{row.name}` | {row.ours} | {row.plain} | | {row.target} | not measured |"
-        for row in missing
-    ]
-    return head + "\n".join(lines)
 
 
-def _cells(result: Result) -> str:
-    row = result.row
-    verdict = "ok" if row.target.met_by(result.ratio) else "**missed**"
-    ours, plain = (f"{figure(side)} {row.unit}" for side in (result.ours, result.plain))
+def _cells(row: Row, result: Result | None) -> str:
+    ours, plain, ratio, verdict = row.ours, row.plain, "", "not measured"
+    if result is not None:
+        ours += f": {figure(result.ours)} {row.unit}"
+        plain += f": {figure(result.plain)} {row.unit}"
+        ratio = figure(result.ratio)
+        verdict = "ok" if row.target.met_by(result.ratio) else "**missed**"
     return (
-        f"| `{row.name}` | {row.ours}: {ours} | {row.plain}: {plain} | {figure(result.ratio)} | "
-        f"{row.target} | {verdict} |"
+        f"| `{row.name}` | {ours} | {plain} | {ratio} | {row.target} | {row.tolerance:.0%} | "
+        f"{verdict} |"
     )
 
 
 def write(path: Path, text: str) -> None:
     """Put a table between the marks of a page, or into a file of its own."""
-    page = path.read_text(encoding="utf-8") if path.exists() else BEGIN + END
+    page = path.read_text(encoding="utf-8") if path.exists() else f"{BEGIN}{END}\n"
     before, begin, rest = page.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not (begin and end):
-        raise SystemExit(f"{path} has no marks {BEGIN.strip()} and {END.strip()} for the table")
-    path.write_text(before + begin + "\n" + text + "\n" + end + after, encoding="utf-8")
+        raise SystemExit(f"{path} has no marks {BEGIN} and {END} for the table")
+    path.write_text(f"{before}{begin}\n\n{text}\n\n{end}{after}", encoding="utf-8")
 
 
 def load(path: Path, scale: Scale) -> Ratios:

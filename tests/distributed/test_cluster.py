@@ -141,8 +141,10 @@ class Run:
 
     def wait_for(self, condition):
         """Wait until a condition holds while the run goes on."""
+        deadline = time.monotonic() + 120
         while not condition():
             assert self.process.poll() is None, self.process.communicate()
+            assert time.monotonic() < deadline, "it took too long"
             time.sleep(0.05)
 
     def finish(self):

@@ -184,14 +184,14 @@ def test_slices_of_different_histories_merge(play, manifest_path, expected, tmp_
     class Killing(RayPool):
         killed: list[int] = []  # noqa: RUF012 - one test, one class
 
-        def wait(self, timeout):
+        def submit(self, worker, items, budget):
             import ray
 
-            if self._actors and not self.killed and any(b for _, b in self._calls.values()):
-                worker = min(self._actors)
-                self.killed.append(ray.get(self._actors[worker].ready.remote()))
-                os.kill(self.killed[0], signal.SIGKILL)
-            return super().wait(timeout)
+            process = ray.get(self._actors[worker].ready.remote()) if not self.killed else None
+            super().submit(worker, items, budget)
+            if process is not None:
+                self.killed.append(process)
+                os.kill(process, signal.SIGKILL)
 
     for part, pool in ((1, Killing), (2, RayPool)):
         result = play(manifest_path, SPEC, f"part{part}", slice=Slice(part, 3), pool=pool)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import locale
 import os
 import random
+import signal
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -105,6 +106,20 @@ def test_a_folder_that_is_gone_is_not_missed(folder):
     os.chdir(folder)
     made.restore()
     assert Path.cwd() == folder
+
+
+@pytest.mark.usefixtures("folder")
+def test_an_alarm_is_cancelled_where_it_is_the_agents():
+    """A time limit that an agent left does not strike a later episode; the caller's own stays."""
+    try:
+        made = Surroundings()
+        signal.setitimer(signal.ITIMER_REAL, 3600)
+        Surroundings().restore()
+        assert signal.getitimer(signal.ITIMER_REAL)[0] > 0
+        made.restore()
+        assert signal.getitimer(signal.ITIMER_REAL) == (0, 0)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
 
 
 @pytest.mark.usefixtures("folder")

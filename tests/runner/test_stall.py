@@ -8,9 +8,11 @@ from types import SimpleNamespace
 import pytest
 from results import failure, played
 
+from emberbench_dist.agents.baselines import Greedy
 from emberbench_dist.artifacts.ledger import Ledger
 from emberbench_dist.artifacts.playing import Notepad
 from emberbench_dist.runner.drive import Controls, Drive
+from emberbench_dist.runner.evaluate import evaluate
 from emberbench_dist.runner.pool import Finished, Joined, Lost
 from emberbench_dist.runner.schedule import Schedule
 
@@ -109,3 +111,14 @@ def test_without_a_limit_nothing_is_a_stall(manifest, clock):
     events = [[Joined(0)], *[[]] * 100_000, *([Finished(0, [result])] for result in results)]
     drive, _ = driven(manifest, clock, events, after=float("inf"))
     assert (drive.stalled, drive.played) == ("", len(manifest))
+
+
+def test_notes_of_a_killed_session_are_gone(manifest, tmp_path):
+    """What workers of a killed session played is not told as if it were played now."""
+    told = []
+    folder = tmp_path / "run"
+    (folder / "playing").mkdir(parents=True)
+    Notepad(folder / "playing", 5)(3)
+    evaluate(manifest, Greedy, folder, controls=Controls(report=told.append))
+    assert told
+    assert {note.worker for progress in told for note in progress.running} <= {0}
