@@ -124,6 +124,7 @@ class Player:
             if (failed and not self._keep_going) or perf_counter() - started >= budget:
                 break
         self.note(None)
+        self._surroundings.restore()
         return outcomes
 
     def _play(self, episode: Episode) -> Outcome:
@@ -133,8 +134,6 @@ class Player:
             return run.play(self._agents)
         except BaseException as error:  # noqa: BLE001 - SystemExit and the like are the agent's
             return _failure(episode, run.step, error)
-        finally:
-            self._surroundings.restore()
 
 
 class _Play:
