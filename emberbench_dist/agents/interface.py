@@ -7,6 +7,7 @@ from typing import Protocol
 
 from emberbench_dist.agents.execution import ReportsExecution, StepExecution
 from emberbench_dist.contract.actions import Action, ActionOutput, check_actions
+from emberbench_dist.contract.document import class_name
 from emberbench_dist.contract.observation import Observation
 from emberbench_dist.errors import EvaluationError
 
@@ -68,8 +69,7 @@ class EpisodePolicy:
         execution = agent.last_execution()
         if execution is not None and not isinstance(execution, StepExecution):
             raise EvaluationError(
-                "last_execution() must return a StepExecution or None, "
-                f"got {type(execution).__name__}"
+                f"last_execution() must return a StepExecution or None, got {class_name(execution)}"
             )
         return execution
 
@@ -91,7 +91,7 @@ class FreshAgents:
         agent = self._factory()
         if not callable(getattr(agent, "act", None)):
             raise EvaluationError(
-                f"the agent factory returned {type(agent).__name__}, which has no act() method"
+                f"the agent factory returned {class_name(agent)}, which has no act() method"
             )
         if id(agent) in self._earlier:
             raise EvaluationError(

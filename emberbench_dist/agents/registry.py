@@ -15,7 +15,7 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from emberbench_dist.contract.document import plain_text
+from emberbench_dist.contract.document import class_name, plain_text
 from emberbench_dist.errors import AgentSpecError
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def _factory_in(module: ModuleType, spec: str, attribute: str) -> AgentFactory:
             raise AgentSpecError(f"agent {spec!r}: {module.__name__} has no {attribute!r}")
     if not callable(factory):
         raise AgentSpecError(
-            f"agent {spec!r}: {attribute!r} is {type(factory).__name__}, not a factory"
+            f"agent {spec!r}: {attribute!r} is {class_name(factory)}, not a factory"
         )
     try:
         inspect.signature(factory).bind()
@@ -126,4 +126,4 @@ def _in_one_line(error: BaseException) -> str:
     frames = traceback.extract_tb(error.__traceback__)
     place = f" ({frames[-1].filename}, line {frames[-1].lineno})" if frames else ""
     text = " ".join(plain_text(lambda: str(error)).split())
-    return f"{type(error).__name__}: {text[:_MAX_SHOWN]}{place}"
+    return f"{class_name(error)}: {text[:_MAX_SHOWN]}{place}"

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, NoReturn, TypeGuard
 
 from emberbench_dist.contract.canonical import canonical_json, parse_json
-from emberbench_dist.contract.document import Node, shown
+from emberbench_dist.contract.document import Node, class_name, shown
 from emberbench_dist.contract.versions import ACTION_SCHEMA_VERSION
 from emberbench_dist.errors import InvalidActionError, ModelOutputError
 
@@ -59,7 +59,7 @@ def _read_slowly(active: tuple[str, ...], output: Any) -> list[Action]:
     """Do the same for any mapping, and say what is wrong."""
     if not issubclass(type(output), Mapping):
         raise InvalidActionError(
-            f"actions must be a mapping of person id to action, got {type(output).__name__}"
+            f"actions must be a mapping of person id to action, got {class_name(output)}"
         )
     expected = set(active)
     found: dict[str, Action] = {}
@@ -97,7 +97,7 @@ def _named(value: object) -> str:
     """Name a value of any type without running its code."""
     if value is None or type(value) in (bool, int, float):
         return shown(value)
-    return shown(str.__str__(value)) if _is_text(value) else type(value).__name__
+    return shown(str.__str__(value)) if _is_text(value) else class_name(value)
 
 
 def check_actions(observation: Observation, output: object) -> dict[str, Action]:
@@ -143,7 +143,7 @@ def parse_actions(observation: Observation, text: str | bytes) -> dict[str, Acti
         raise ModelOutputError(f"step {observation.step}: action payload {rule}")
 
     if not isinstance(text, str | bytes):
-        refuse(f"must be text, got {type(text).__name__}")
+        refuse(f"must be text, got {class_name(text)}")
     try:
         payload: Any = parse_json(text)
     except ValueError as error:

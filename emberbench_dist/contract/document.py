@@ -147,12 +147,20 @@ class Node:
             seen.add(value)
 
 
+_name_of = type.__dict__["__name__"].__get__
+
+
+def class_name(value: object) -> str:
+    """Name a value's class without running code of it or of its metaclass."""
+    return str(_name_of(type(value)))
+
+
 def shown(value: object, limit: int = 60) -> str:
     """Return a short one-line form of any value for an error message."""
     try:
         text = ascii(list(value) if isinstance(value, tuple) else value)
     except Exception:  # noqa: BLE001 - a foreign object's own repr, or an integer of thousands of digits
-        text = f"a value of type {type(value).__name__}"
+        text = f"a value of type {class_name(value)}"
     text = {"None": "null", "True": "true", "False": "false"}.get(text, text)
     return text if len(text) <= limit else f"{text[:limit]}…"
 
@@ -165,7 +173,7 @@ def plain_text(make: Callable[[], str]) -> str:
     try:
         text = str.__str__(make())
     except BaseException as error:  # noqa: BLE001 - a foreign __str__ may raise anything
-        text = f"(its text cannot be shown: {type(error).__name__})"
+        text = f"(its text cannot be shown: {class_name(error)})"
     text = text.encode("utf-8", "backslashreplace").decode()
     if len(text) > _MAX_TEXT:
         text = f"{text[:_MAX_TEXT]}… ({len(text)} characters)"

@@ -8,7 +8,7 @@ from typing import Any
 
 from emberbench_dist.contract.actions import Action
 from emberbench_dist.contract.canonical import canonical_json, parse_json
-from emberbench_dist.contract.document import MAX_SIDE, Node, Position
+from emberbench_dist.contract.document import MAX_SIDE, Node, Position, class_name
 from emberbench_dist.contract.versions import OBSERVATION_VERSION
 from emberbench_dist.errors import ObservationFormatError
 
@@ -128,7 +128,7 @@ def serialize_observation(observation: Observation) -> str:
 def parse_observation(text: str | bytes) -> Observation:
     """Parse the text back; `ObservationFormatError` unless it is the canonical text."""
     if not isinstance(text, str | bytes):
-        raise ObservationFormatError(f"observation: must be text, got {type(text).__name__}")
+        raise ObservationFormatError(f"observation: must be text, got {class_name(text)}")
     try:
         document = parse_json(text)
     except ValueError as error:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from emberbench_dist.agents.interface import EpisodePolicy, FreshAgents
 from emberbench_dist.contract.actions import Action
 from emberbench_dist.contract.canonical import canonical_json, sha256_hex
-from emberbench_dist.contract.document import plain_text
+from emberbench_dist.contract.document import class_name, plain_text
 from emberbench_dist.contract.scenario import Scenario
 from emberbench_dist.errors import InvalidActionError, SimulationError
 from emberbench_dist.evaluation.manifest import Episode
@@ -35,8 +35,6 @@ MetricValues = tuple[int | float | None, ...]
 
 _ACTIONS = {code: action for action, code in TRACE_CODES.items()}
 _PACKAGE = str(Path(__file__).parents[1]) + "/"
-# Asks the class itself: a foreign metaclass may answer anything.
-_class_name = type.__dict__["__name__"].__get__
 
 
 class EpisodeResult(NamedTuple):
@@ -254,7 +252,7 @@ def _failure(episode: Episode, step: int | None, error: BaseException) -> Failur
         seed=episode.seed,
         step=step,
         kind="agent",
-        type=plain_text(lambda: _class_name(type(error))),
+        type=plain_text(lambda: class_name(error)),
         message=plain_text(lambda: str(error)),
         traceback=plain_text(formatted),
         exception=error,

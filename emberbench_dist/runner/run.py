@@ -172,7 +172,8 @@ def _drive(drive: Drive, open_pool: OpenPool, folder: RunFolder | None) -> str:
     """Play; return what of the machinery ended it, if anything did."""
     try:
         if folder is not None:
-            folder.playing.mkdir(exist_ok=True)
+            rmtree(folder.playing, ignore_errors=True)  # of a session that was killed
+            folder.playing.mkdir()
         with open_pool() as pool:
             drive.run(pool)
     except ClusterError as error:
