@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -118,15 +119,7 @@ def test_a_changed_record_is_refused(true, scenario, tmp_path, place, value, tol
     assert (failed.returncode, failed.stdout) == (2, "")
     (line,) = failed.stderr.splitlines()
     assert line.startswith(f"Error: {path}: ")
-    assert re_search(told, line)
-
-
-def re_search(pattern, text):
-    """Say whether a pattern is found, with the text in sight where it is not."""
-    import re
-
-    assert re.search(pattern, text), text
-    return True
+    assert re.search(told, line), line
 
 
 def test_a_step_after_the_end_is_refused(true, scenario, tmp_path):
@@ -164,7 +157,7 @@ def test_what_is_no_record_is_refused(tmp_path, content, told):
     assert len(failed.stderr.splitlines()) == 1
 
 
-def test_the_scenario_must_be_the_right_one(true, room, scenario, tmp_path):
+def test_the_scenario_must_be_the_right_one(true, room, tmp_path):
     """A record is replayed only on its own scenario; what is no scenario is refused by name."""
     path = tmp_path / "record.json"
     path.write_text(canonical_json(true))
