@@ -28,11 +28,13 @@ from emberbench_dist.artifacts.database import (
     needs_recovery,
     require_ours,
 )
+from emberbench_dist.contract.canonical import canonical_json, sha256_hex
 from emberbench_dist.errors import LedgerError
 from emberbench_dist.evaluation.episode import EpisodeResult, Failure, seal
 from emberbench_dist.evaluation.metrics import METRICS, SUMMED_METRICS, Metrics, totals
 
 _CHUNK = 1000
+_META_DIGEST = "digest"
 _COLUMNS = f"episode, line, trace, {', '.join(METRICS)}, execution, digest"
 _MARKS = ", ".join("?" * (len(METRICS) + 5))
 _INSERT = f"INSERT INTO episodes ({_COLUMNS}) VALUES ({_MARKS}) ON CONFLICT (episode) DO NOTHING"  # noqa: S608 - constants
@@ -60,11 +62,11 @@ class Ledger:
         `meta` has `manifest_hash` and the like, `documents` the manifest and its scenarios.
         """
         if path is None:
-            return cls(create_database(None, meta, documents), "ledger in memory")
+            return cls(create_database(None, _sealed_meta(meta), documents), "ledger in memory")
         # A file under the final name is whole: a crash in between leaves only what is beside.
         beside = path.with_name(f".{path.name}.partial")
         beside.unlink(missing_ok=True)
-        cls(create_database(beside, meta, documents), str(beside)).close()
+        cls(create_database(beside, _sealed_meta(meta), documents), str(beside)).close()
         durable.put_in_place(beside, path)
         return cls.open(path)
 
@@ -98,8 +100,14 @@ class Ledger:
         disconnect(self._connection)
 
     def meta(self) -> dict[str, str]:
-        """Return what the run is bound to."""
-        return dict(self._rows("SELECT key, value FROM meta"))
+        """Return what the run is bound to; `LedgerError` where it is not as written."""
+        known = dict(self._rows("SELECT key, value FROM meta"))
+        digest = known.pop(_META_DIGEST, None)
+        if _sealed_meta(known)[_META_DIGEST] != digest:
+            raise LedgerError(
+                f"{self._name}: what the run is bound to is damaged; `dist-eval repair` restores it"
+            )
+        return known
 
     def documents(self) -> dict[str, bytes]:
         """Return the manifest (`manifest`) and its scenarios (by path), as they were read."""
@@ -107,11 +115,9 @@ class Ledger:
 
     def begin_session(self, agent_spec: str) -> None:
         """Open a driver's session, and note the agent that plays in it."""
-        now = time.time()
+        now, meta = time.time(), _sealed_meta({**self.meta(), "agent_spec": agent_spec})
         with self._transaction("session"):
-            self._connection.execute(
-                "INSERT OR REPLACE INTO meta VALUES ('agent_spec', ?)", (agent_spec,)
-            )
+            self._connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", meta.items())
             cursor = self._connection.execute(
                 "INSERT INTO sessions (started, updated, committed) VALUES (?, ?, 0)", (now, now)
             )
@@ -224,7 +230,8 @@ class Ledger:
         """Audit the file and every row; `LedgerError` names the first that is not as written."""
         for (answer,) in self._rows("PRAGMA integrity_check"):
             if answer != "ok":
-                raise LedgerError(f"{self._name}: the database is damaged: {answer}")
+                told = " ".join(str(answer).split())
+                raise LedgerError(f"{self._name}: the database is damaged: {told}")
         count = sum(1 for _ in self.results())
         counted = sum(committed for _, _, committed in self.sessions())
         if counted != count:
@@ -235,7 +242,8 @@ class Ledger:
     def _checked(self, row: tuple[Any, ...]) -> EpisodeResult:
         episode, line, trace, *metrics, execution, digest = row
         values = tuple(metrics)
-        if seal(episode, line, trace, values, execution) != digest:
+        kept = all(isinstance(part, bytes) for part in (line, trace, execution))
+        if not kept or seal(episode, line, trace, values, execution) != digest:
             raise LedgerError(
                 f"{self._name}: the row of episode {episode} is damaged; "
                 "`dist-eval repair` drops it, and resume plays it again"
@@ -262,3 +270,8 @@ class Ledger:
                 if self._connection.in_transaction:
                     self._connection.execute("ROLLBACK")
                 raise
+
+
+def _sealed_meta(meta: Mapping[str, str]) -> dict[str, str]:
+    """Return a binding with its own digest, which tells when a part of it is damaged."""
+    return {**meta, _META_DIGEST: sha256_hex(canonical_json(dict(meta)))}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
 from heapq import merge as in_order
-from itertools import groupby
+from itertools import groupby, repeat
 
 from emberbench_dist.artifacts.database import forget
 from emberbench_dist.artifacts.durable import put_in_place
@@ -57,17 +57,18 @@ def _common_binding(parts: Sequence[RunFolder], ledgers: Sequence[Ledger]) -> di
 
 def _merged(parts: Sequence[RunFolder], ledgers: Sequence[Ledger]) -> Iterator[EpisodeResult]:
     """Yield one row an episode, in order; rows of one episode must say the same."""
-    numbered = [
-        ((result.episode, part, result) for result in ledger.results())
-        for part, ledger in enumerate(ledgers)
+    named = [
+        zip(repeat(part), ledger.results(), strict=False)
+        for part, ledger in zip(parts, ledgers, strict=True)
     ]
-    for episode, group in groupby(in_order(*numbered, key=lambda row: row[:2]), lambda row: row[0]):
-        (_, first, kept), *again = group
-        for _, part, other in again:
+    in_turn = in_order(*named, key=lambda row: row[1].episode)
+    for episode, group in groupby(in_turn, key=lambda row: row[1].episode):
+        (first, kept), *again = group
+        for part, other in again:
             if (other.line, other.trace) != (kept.line, kept.trace):
                 raise RunFolderError(
-                    f"episode {episode} has one result in {parts[first].path} and another in "
-                    f"{parts[part].path}: the agent is not deterministic, or not the same"
+                    f"episode {episode} has one result in {first.path} and another in "
+                    f"{part.path}: the agent is not deterministic, or not the same"
                 )
         yield kept
 

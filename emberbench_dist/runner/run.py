@@ -14,7 +14,7 @@ from emberbench_dist.artifacts.artifact import Summary, write_artifact
 from emberbench_dist.artifacts.durable import remove, replacing
 from emberbench_dist.artifacts.ledger import Ledger
 from emberbench_dist.artifacts.run_folder import RunFolder
-from emberbench_dist.errors import ClusterError, RunFolderError
+from emberbench_dist.errors import ClusterError, LedgerError, RunFolderError
 from emberbench_dist.evaluation.episode import Failure
 from emberbench_dist.evaluation.manifest import Manifest
 from emberbench_dist.evaluation.slices import Slice
@@ -134,7 +134,7 @@ def _require_same_run(plan: Plan, folder: RunFolder, known: dict[str, str]) -> N
 
 def _play(plan: Plan, ledger: Ledger, open_pool: OpenPool) -> RunResult:
     folder = plan.folder
-    pending = missing(ledger.committed(), plan.episodes)
+    pending = missing(_planned_only(ledger.committed(), plan), plan.episodes)
     committed = len(plan.episodes) - sum(map(len, pending))
     if plan.skip_failed:
         pending = without(pending, (failure.episode for failure in ledger.failures()))
@@ -182,6 +182,18 @@ def _drive(drive: Drive, open_pool: OpenPool, folder: RunFolder | None) -> str:
         if folder is not None:
             rmtree(folder.playing, ignore_errors=True)
     return drive.stalled
+
+
+def _planned_only(committed: list[range], plan: Plan) -> list[range]:
+    """Require that only what is planned is committed: any other row is damage."""
+    for span in committed:
+        if span.start < plan.episodes.start or span.stop > plan.episodes.stop:
+            where = plan.folder.ledger if plan.folder else "the ledger"
+            raise LedgerError(
+                f"{where}: holds an episode from {span.start} to {span.stop - 1} that is not "
+                "planned; `dist-eval repair` drops it"
+            )
+    return committed
 
 
 def missing(committed: list[range], planned: range) -> list[range]:

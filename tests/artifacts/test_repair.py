@@ -243,6 +243,16 @@ def test_a_row_that_vanished_is_counted(whole):
     whole.require_resumed(folder, 1)
 
 
+def test_a_row_that_moved_beyond_the_plan_is_damage(whole):
+    """A row under a number that is not planned is never played around: it is an error."""
+    folder = whole.copy()
+    edit(folder, "UPDATE episodes SET episode = 63 WHERE episode = 59")
+    with pytest.raises(LedgerError, match=r"ledger\.sqlite: "):
+        whole.require_resumed(folder, 1)
+    assert repaired(folder) == Repaired(COUNT - 1, [], 1)
+    whole.require_resumed(folder, 1)
+
+
 def test_repair_of_a_sound_ledger_changes_nothing_that_counts(whole):
     """Repair where nothing is damaged keeps rows, binding and failures."""
     folder = whole.copy()
@@ -341,23 +351,17 @@ def test_where_the_manifest_is_damaged_it_must_be_given(whole, damage, tmp_path)
     whole.require_resumed(folder, 0)
 
 
-def test_what_is_kept_must_fit_together(whole):
-    """A sound manifest that is not the run's, and a binding without a part, are refused by name."""
+@pytest.mark.parametrize("damage", ["the hash", "a key"])
+def test_a_damaged_binding_is_no_binding(whole, damage):
+    """A binding of which a part was changed or is gone is refused, and so is the manifest by it."""
     folder = whole.copy()
-    edit(folder, META_DAMAGES["the hash"])
-    with (
-        Ledger.reading(folder / "ledger.sqlite") as ledger,
-        pytest.raises(
-            LedgerError, match="the ledger: its copy of the manifest is not that of the run"
-        ),
-    ):
-        kept_manifest(ledger, "the ledger")
-    edit(folder, META_DAMAGES["a key"])
-    with (
-        Ledger.reading(folder / "ledger.sqlite") as ledger,
-        pytest.raises(LedgerError, match="the ledger: does not say what it is a run of"),
-    ):
-        kept_binding(ledger, "the ledger")
+    edit(folder, META_DAMAGES[damage])
+    for ask in (kept_manifest, kept_binding):
+        with (
+            Ledger.reading(folder / "ledger.sqlite") as ledger,
+            pytest.raises(LedgerError, match="what the run is bound to is damaged"),
+        ):
+            ask(ledger, "the ledger")
 
 
 @pytest.mark.parametrize("place", [None, 5, 3000])

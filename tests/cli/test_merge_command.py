@@ -88,7 +88,7 @@ def test_a_slice_has_no_artifact(play):
     assert json.loads((folder / "run.json").read_bytes())["slice"] == "2/3"
 
 
-def test_a_slice_is_resumed_as_the_same_slice(room, manifest, play):
+def test_a_slice_is_resumed_as_the_same_slice(manifest, play):
     """A slice is resumed with its own text only; another one, or none, is refused by name."""
     folder = play("2/3")
     before = contents(folder)

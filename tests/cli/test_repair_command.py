@@ -167,6 +167,20 @@ def test_repair_waits_for_no_driver(start, tmp_path, manifest):
     assert f"is in use by process {process.pid} on " in refused.stderr
 
 
+def lose_a_type(path):
+    """Take a row's line away, as a changed byte of the row's head does."""
+    find = "SELECT sql FROM sqlite_schema WHERE name = 'episodes'"
+    write = "UPDATE sqlite_schema SET sql = ? WHERE name = 'episodes'"
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        ((strict,),) = connection.execute(find)
+        connection.execute("PRAGMA writable_schema = ON")
+        connection.execute(write, (strict.replace(" STRICT", "").replace(" NOT NULL", ""),))
+    sql("UPDATE episodes SET line = NULL WHERE episode = 3")(path)
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("PRAGMA writable_schema = ON")
+        connection.execute(write, (strict,))
+
+
 DAMAGES = {
     "magic": overwrite(0, b"X"),
     "schema": overwrite(100, bytes(300)),
@@ -176,6 +190,7 @@ DAMAGES = {
     "slice": sql("UPDATE meta SET value = '1/!' WHERE key = 'slice'"),
     "episodes": sql("UPDATE meta SET value = 'x' WHERE key = 'episodes'"),
     "row": sql("UPDATE episodes SET steps = 77 WHERE episode = 3"),
+    "type": lose_a_type,
     "cut": cut,
 }
 COMMANDS = {
@@ -194,12 +209,26 @@ def test_every_command_names_a_damaged_ledger(damaged, room, manifest, name, dam
     folder = damaged(DAMAGES[damage])
     places = {...: folder, "manifest": manifest, "merged": room / "merged"}
     told = command(*[places.get(one, one) for one in COMMANDS[name]])
-    if (name, damage) == ("status", "row"):
+    if (name, damage) in {("status", "row"), ("status", "type")}:
         assert told.returncode == 0, "what it needs is sound"
         return
     assert told.returncode == 2
     (line,) = told.stderr.splitlines()
     assert line.startswith(f"Error: {folder}")
+
+
+@pytest.mark.parametrize("name", ["verify", "resume"])
+def test_damage_between_the_rows_is_one_line(damaged, manifest, name):
+    """Where every row is sound and the database is not, that is told in one line too."""
+    folder = damaged(overwrite(36, bytes([0, 0, 0, 3])))  # free pages, of which there are none
+    places = {...: folder, "manifest": manifest}
+    told = command(*[places.get(one, one) for one in COMMANDS[name]])
+    assert told.returncode == 2
+    (line,) = told.stderr.splitlines()
+    assert line.startswith(f"Error: {folder}/ledger.sqlite: ")
+    assert "damaged" in line
+    assert command("repair", folder).stdout == "30 rows kept, 0 damaged rows dropped\n"
+    require_undisturbed(folder, manifest)
 
 
 @pytest.mark.parametrize("content", [None, "", "{", "[]", '{"sessions": 5}', '{"outcome": []}'])

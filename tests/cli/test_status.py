@@ -24,6 +24,8 @@ def test_status_of_a_complete_run(dist_eval, tmp_path, manifest):
         "failed": 0,
         "pending": 0,
         "sessions": 1,
+        "slice": "1/1",
+        "running": [],
         "failures": [],
     }
     assert {path.name: path.read_bytes() for path in (tmp_path / "here").iterdir()} == before
