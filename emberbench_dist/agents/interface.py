@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import Protocol, cast
 
 from emberbench_dist.agents.execution import ReportsExecution, StepExecution
 from emberbench_dist.contract.actions import Action, ActionOutput, check_actions
@@ -48,7 +48,10 @@ class EpisodePolicy:
         """Bind `agent`; keep its accounting where it reports any."""
         self._agent = agent
         self._next_step = 0
-        self._reports = agent if isinstance(agent, ReportsExecution) else None
+        # Asked once and cheaply: `isinstance` of a protocol costs as much as a short step.
+        self._reports: ReportsExecution | None = None
+        if callable(getattr(agent, "last_execution", None)):
+            self._reports = cast("ReportsExecution", agent)
         self.executions: list[StepExecution | None] = []
 
     def __call__(self, observation: Observation) -> dict[str, Action]:

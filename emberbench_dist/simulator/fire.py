@@ -51,6 +51,13 @@ def model_of(rules: Rules) -> FireModel:
     return StochasticFire(rules.spread_probability)
 
 
+# By `exits_flammable`: 1 for the kinds of terrain that can burn, as a table for `translate`.
+_FLAMMABLE = {
+    flag: bytes(kind == FLOOR or (kind == EXIT and flag) for kind in range(256))
+    for flag in (False, True)
+}
+
+
 class Fire:
     """The burning set of one episode: fuel that is left, and the frontier's edges."""
 
@@ -59,10 +66,7 @@ class Fire:
     def __init__(self, grid: Grid, *, exits_flammable: bool) -> None:
         """Start with nothing burning."""
         self._stride = grid.stride
-        flammable = bytes(
-            kind == FLOOR or (kind == EXIT and exits_flammable) for kind in range(256)
-        )
-        self._fuel = bytearray(grid.terrain.translate(flammable))
+        self._fuel = bytearray(grid.terrain.translate(_FLAMMABLE[exits_flammable]))
         self.edges: list[Cell] = []
 
     def require_fuel(self, cells: Collection[Cell], step: int) -> None:
