@@ -103,7 +103,8 @@ class Ledger:
         """Return what the run is bound to; `LedgerError` where it is not as written."""
         known = dict(self._rows("SELECT key, value FROM meta"))
         digest = known.pop(_META_DIGEST, None)
-        if _sealed_meta(known)[_META_DIGEST] != digest:
+        texts = all(isinstance(part, str) for pair in known.items() for part in pair)
+        if not texts or _sealed_meta(known)[_META_DIGEST] != digest:
             raise LedgerError(
                 f"{self._name}: what the run is bound to is damaged; `dist-eval repair` restores it"
             )
@@ -189,7 +190,10 @@ class Ledger:
 
     def sessions(self) -> list[tuple[float, float, int]]:
         """Return (started, updated, committed) of each session, in order."""
-        return list(self._rows("SELECT started, updated, committed FROM sessions ORDER BY session"))
+        rows = list(self._rows("SELECT started, updated, committed FROM sessions ORDER BY session"))
+        if not all(isinstance(count, int) for _, _, count in rows):
+            raise LedgerError(f"{self._name}: the rows of its sessions are damaged")
+        return rows
 
     def committed(self) -> list[range]:
         """Return the committed episodes as ascending ranges."""

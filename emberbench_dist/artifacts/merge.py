@@ -10,7 +10,7 @@ from itertools import groupby, repeat
 from emberbench_dist.artifacts.database import forget
 from emberbench_dist.artifacts.durable import put_in_place
 from emberbench_dist.artifacts.ledger import Ledger
-from emberbench_dist.artifacts.repair import kept_binding, kept_manifest
+from emberbench_dist.artifacts.repair import kept_manifest
 from emberbench_dist.artifacts.run_folder import RunFolder
 from emberbench_dist.errors import RunFolderError
 from emberbench_dist.evaluation.episode import EpisodeResult
@@ -42,9 +42,7 @@ def merge_ledgers(out: RunFolder, parts: Sequence[RunFolder], *, partial: bool =
 
 def _common_binding(parts: Sequence[RunFolder], ledgers: Sequence[Ledger]) -> dict[str, str]:
     """Return what all parts are bound to, as the whole of the manifest."""
-    first, *others = [
-        kept_binding(ledger, str(part.ledger)) for part, ledger in zip(parts, ledgers, strict=True)
-    ]
+    first, *others = [ledger.meta() for ledger in ledgers]
     for part, other in zip(parts[1:], others, strict=True):
         for key in ("manifest_hash", "agent_spec"):
             if other[key] != first[key]:

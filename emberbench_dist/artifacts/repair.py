@@ -151,8 +151,7 @@ def _inputs(
     whole = manifest or _restored(old, str(folder.ledger))
     for known in (_meta(old), read_json(folder.run_json)):
         if _is_binding(known) and known["manifest_hash"] == whole.manifest_hash:
-            true = {"manifest_id": whole.manifest_id, "episodes": str(len(whole))}
-            return {name: known[name] for name in _BINDING} | true, whole
+            return {name: known[name] for name in _BINDING}, whole
     raise LedgerError(
         f"{folder.path}: neither its ledger nor its run.json says that it is a run of manifest "
         f"{whole.manifest_id} ({whole.manifest_hash[:12]}…)"
@@ -162,7 +161,7 @@ def _inputs(
 def _meta(ledger: Ledger) -> dict[str, Any]:
     try:
         return ledger.meta()
-    except LedgerError:
+    except (LedgerError, TypeError):
         return {}
 
 
@@ -171,26 +170,13 @@ def _is_binding(known: dict[str, Any]) -> bool:
         Slice.parse(known["slice"])
     except (EvaluationError, KeyError, TypeError):
         return False
-    texts = all(isinstance(known.get(name), str) for name in _BINDING)
-    return texts and known["episodes"].isdecimal()
-
-
-def kept_binding(ledger: Ledger, source: str) -> dict[str, str]:
-    """Return what a ledger's run is bound to."""
-    known = ledger.meta()
-    if not _is_binding(known):
-        raise LedgerError(
-            f"{source}: does not say what it is a run of; `dist-eval repair` looks in run.json"
-        )
-    return known
+    return all(isinstance(known.get(name), str) for name in _BINDING)
 
 
 def kept_manifest(ledger: Ledger, source: str) -> Manifest:
     """Return the manifest that a ledger keeps; `LedgerError` unless it is the run's."""
     manifest = _restored(ledger, source)
-    known = kept_binding(ledger, source)
-    planned = known["manifest_hash"], known["episodes"]
-    if planned != (manifest.manifest_hash, str(len(manifest))):
+    if manifest.manifest_hash != ledger.meta()["manifest_hash"]:
         raise LedgerError(
             f"{source}: its copy of the manifest is not that of the run; "
             "`dist-eval repair --manifest` replaces it"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,6 +13,8 @@ from pathlib import Path
 
 from emberbench_dist.artifacts.durable import read_json, unwritable, write_json
 from emberbench_dist.errors import RunFolderError
+
+_PATIENCE_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +112,10 @@ class RunFolder:
             )
 
     def _told(self) -> str:
+        # The other driver has the lock a moment before its name is written.
+        patience = time.monotonic() + _PATIENCE_SECONDS
+        while not self._owner.exists() and time.monotonic() < patience:
+            time.sleep(0.01)
         try:
             return "process {pid} on {host} since {since}".format(**read_json(self._owner))
         except (KeyError, TypeError):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from emberbench_dist.agents.registry import load_agent
@@ -67,8 +67,9 @@ def ray_pool(
 
     @contextmanager
     def open_pool() -> Iterator[Pool]:
-        if setup.log:
-            Path(setup.log).touch()
+        with suppress(OSError):  # a full disk has its own error
+            if setup.log:
+                Path(setup.log).touch()
         cluster = joined_cluster(address) if address else local_cluster(workers or available_cpus())
         with cluster as gone:
             # Loaded here: Ray reads its settings when it is imported.

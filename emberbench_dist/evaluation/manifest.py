@@ -76,9 +76,9 @@ class Manifest:
         return self._ends[-1]
 
     def documents(self) -> dict[str, bytes]:
-        """Return the manifest (`manifest`) and each scenario (by path), for `restore_manifest`."""
+        """Return the manifest (`manifest`) and each scenario (`./` path), to restore them."""
         scenarios = {
-            path: canonical_json(self.scenarios[name].to_dict()).encode()
+            f"./{path}": canonical_json(self.scenarios[name].to_dict()).encode()
             for name, path in self.paths.items()
         }
         return {"manifest": zlib.decompress(self.packed), **scenarios}
@@ -113,9 +113,10 @@ def restore_manifest(text: bytes, scenarios: Mapping[str, bytes], *, source: str
     """Check a manifest again that was kept with its scenarios, by path, in a ledger."""
 
     def kept(place: Node) -> Scenario:
-        if place.value not in scenarios:
+        name = f"./{place.text()}"
+        if name not in scenarios:
             place.fail("is not among the scenarios that were kept")
-        return parse_scenario(parse_json(scenarios[place.value]), source=place.value)
+        return parse_scenario(parse_json(scenarios[name]), source=place.value)
 
     return _parse(text, source, kept)
 

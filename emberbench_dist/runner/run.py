@@ -173,7 +173,8 @@ def _drive(drive: Drive, open_pool: OpenPool, folder: RunFolder | None) -> str:
     try:
         if folder is not None:
             rmtree(folder.playing, ignore_errors=True)  # of a session that was killed
-            folder.playing.mkdir()
+            with suppress(OSError):  # notes are a help, and a full disk has its own error
+                folder.playing.mkdir()
         with open_pool() as pool:
             drive.run(pool)
     except ClusterError as error:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import random
-import shutil
 import signal
 import sqlite3
 import subprocess
@@ -13,82 +12,19 @@ from contextlib import closing
 
 import pytest
 from commands import folder_in_memory
+from damage import COUNT, DIE_IN_A_COMMIT, PAGE, Run, damages, edit, rows
 from results import contents, failure
 
 from emberbench_dist.agents.baselines import Greedy
 from emberbench_dist.artifacts.ledger import Ledger
-from emberbench_dist.artifacts.repair import Repaired, kept_binding, kept_manifest, repair_ledger
+from emberbench_dist.artifacts.repair import Repaired, kept_manifest, repair_ledger
 from emberbench_dist.artifacts.run_folder import RunFolder
 from emberbench_dist.errors import LedgerError, RunFolderError
 from emberbench_dist.evaluation.manifest import load_manifest
 from emberbench_dist.evaluation.slices import Slice
-from emberbench_dist.runner.evaluate import evaluate, in_process
+from emberbench_dist.runner.evaluate import in_process
 from emberbench_dist.runner.run import Plan, run
 from manifests import hall, write_manifest
-
-COUNT = 60
-PAGE = 4096
-
-# A driver that is killed within a commit, once it has written over old pages.
-DIE_IN_A_COMMIT = """
-import os, signal, sys
-from pathlib import Path
-from emberbench_dist.artifacts.ledger import Ledger
-
-path = Path(sys.argv[1])
-ledger = Ledger.open(path)
-ledger.begin_session("dies")
-ledger._connection.execute("PRAGMA cache_size = 5")
-old = path.read_bytes()
-
-def die_once_old_pages_are_written():
-    if path.read_bytes()[: len(old)] != old:
-        os.kill(os.getpid(), signal.SIGKILL)
-
-ledger._connection.set_progress_handler(die_once_old_pages_are_written, 100)
-with ledger._transaction("commit"):
-    ledger._connection.execute("UPDATE episodes SET execution = zeroblob(3000)")
-"""
-
-
-class Run:
-    """A complete run, and copies of it that may be damaged."""
-
-    def __init__(self, room):
-        """Play it once."""
-        blocks = [
-            (hall("one", people=2), {"first": 1, "count": COUNT // 2}),
-            (hall("two", 8, people=1), {"first": 1, "count": COUNT // 2}),
-        ]
-        self.room = room
-        self.manifest = load_manifest(write_manifest(room / "input", blocks))
-        self.undisturbed = evaluate(self.manifest, Greedy)
-        self.path = room / "run"
-        evaluate(self.manifest, Greedy, self.path, steps=False)
-        self.content = (self.path / "ledger.sqlite").read_bytes()
-        self.rows = rows(self.path)
-
-    def copy(self, content=None):
-        """Return a fresh copy of the run folder with this content for its ledger."""
-        folder = self.room / "copy"
-        shutil.rmtree(folder, ignore_errors=True)
-        shutil.copytree(self.path, folder)
-        (folder / "ledger.sqlite").write_bytes(self.content if content is None else content)
-        return folder
-
-    def changed(self, place, new):
-        """Return the content of the ledger with some bytes overwritten."""
-        return self.content[:place] + new + self.content[place + len(new) :]
-
-    def require_resumed(self, folder, left):
-        """Resume a folder; require that exactly `left` episodes are played, to the same bytes."""
-        built = []
-        result = evaluate(
-            self.manifest, lambda: built.append(1) or Greedy(), folder, resume=True, steps=False
-        )
-        assert (result.outcome, len(built)) == ("complete", left)
-        assert (folder / "artifact.jsonl").read_bytes() == self.undisturbed.artifact
-        assert (folder / "traces.jsonl").read_bytes() == self.undisturbed.traces
 
 
 @pytest.fixture(scope="module")
@@ -98,13 +34,6 @@ def whole():
         yield Run(room)
 
 
-def rows(folder):
-    """Return the rows of a ledger, which is sound, by episode."""
-    with Ledger.reading(folder / "ledger.sqlite") as ledger:
-        ledger.check()
-        return {result.episode: result for result in ledger.results()}
-
-
 def repaired(folder, manifest=None):
     """Repair a folder; require that what is kept is as it was, and that nothing else is there."""
     damaged = (folder / "ledger.sqlite").read_bytes()
@@ -112,31 +41,6 @@ def repaired(folder, manifest=None):
     assert (folder / "ledger.damaged.sqlite").read_bytes() == damaged
     assert not [name for name in contents(folder) if name.startswith(".") or "journal" in name]
     return done
-
-
-def edit(folder, *statements):
-    """Change a sound database past the ledger."""
-    with closing(sqlite3.connect(folder / "ledger.sqlite", isolation_level=None)) as connection:
-        for statement in statements:
-            connection.execute(statement)
-
-
-def damages(chance, content):
-    """Yield a name and the content of a ledger after each kind of damage."""
-    pages = len(content) // PAGE
-    place, page = chance.randrange(len(content)), chance.randrange(pages) * PAGE
-    head = chance.randrange(pages) * PAGE + chance.randrange(40)
-    for where in (place, head):
-        flipped = bytes([content[where] ^ chance.randrange(1, 256)])
-        yield f"flip at {where}", content[:where] + flipped + content[where + 1 :]
-    yield f"cut at {place}", content[:place]
-    yield f"page {page} zeroed", content[:page] + bytes(PAGE) + content[page + PAGE :]
-    half = page + PAGE // 2
-    torn = content[:half] + chance.randbytes(PAGE // 2) + content[half + PAGE // 2 :]
-    yield f"page {page} torn", torn
-    other = chance.randrange(pages) * PAGE
-    misplaced = content[:page] + content[other : other + PAGE] + content[page + PAGE :]
-    yield f"page {other} at {page}", misplaced
 
 
 @pytest.mark.parametrize("seed", range(24))
@@ -356,12 +260,26 @@ def test_a_damaged_binding_is_no_binding(whole, damage):
     """A binding of which a part was changed or is gone is refused, and so is the manifest by it."""
     folder = whole.copy()
     edit(folder, META_DAMAGES[damage])
-    for ask in (kept_manifest, kept_binding):
-        with (
-            Ledger.reading(folder / "ledger.sqlite") as ledger,
-            pytest.raises(LedgerError, match="what the run is bound to is damaged"),
-        ):
-            ask(ledger, "the ledger")
+    with (
+        Ledger.reading(folder / "ledger.sqlite") as ledger,
+        pytest.raises(LedgerError, match="what the run is bound to is damaged"),
+    ):
+        kept_manifest(ledger, "the ledger")
+
+
+def test_another_manifest_is_not_the_runs(tmp_path):
+    """A copy of the manifest that is sound, but not what the run is bound to, is refused."""
+    other = load_manifest(write_manifest(tmp_path, [(hall("one"), [1])]))
+    with (
+        closing(Ledger.create(None, {"manifest_hash": "f"}, other.documents())) as ledger,
+        pytest.raises(LedgerError, match=r"^it: its copy of the manifest is not that of the run; "),
+    ):
+        kept_manifest(ledger, "it")
+    with (
+        closing(Ledger.create(None, {"manifest_hash": other.manifest_hash}, {})) as ledger,
+        pytest.raises(LedgerError, match=r"^it: its copy of the manifest cannot be used: "),
+    ):
+        kept_manifest(ledger, "it")
 
 
 @pytest.mark.parametrize("place", [None, 5, 3000])

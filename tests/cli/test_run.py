@@ -6,13 +6,16 @@ import json
 import os
 import pty
 import subprocess
+import sys
+from pathlib import Path
 
 import pytest
-from conftest import SCRIPT
 
 from emberbench_dist.agents.baselines import Greedy
 from emberbench_dist.runner.evaluate import evaluate
 from manifests import hall, write_manifest
+
+SCRIPT = Path(sys.executable).with_name("dist-eval")
 
 
 def test_default_run_then_resume(dist_eval, tmp_path):

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from results import contents
 
+from emberbench_dist.artifacts.ledger import Ledger
 from manifests import hall, write_manifest
 
 COUNT = 12
@@ -109,7 +110,7 @@ def test_any_changed_byte_is_one_line(room, data):
         ("UPDATE episodes SET steps = 77 WHERE episode = 3", "the row of episode 3 is damaged"),
         ("DELETE FROM episodes WHERE episode = 3", "holds 11 episodes, but its sessions committed"),
         ("UPDATE documents SET body = x'7B'", "its copy of the manifest cannot be used"),
-        ("UPDATE meta SET value = 'f' WHERE key = 'manifest_hash'", "is not that of the run"),
+        ("UPDATE meta SET value = 'f' WHERE key = 'manifest_hash'", "is bound to is damaged"),
     ],
 )
 def test_the_ledger_of_a_folder_is_audited_too(copy, change, told):
@@ -188,8 +189,8 @@ def test_what_cannot_be_audited_is_one_line(copy, tmp_path):
     failed = command("audit", tmp_path)
     assert failed.returncode == 2
     assert failed.stderr == f"Error: {tmp_path}/ledger.sqlite: there is no run here\n"
-    with closing(sqlite3.connect(copy / "ledger.sqlite", isolation_level=None)) as connection:
-        connection.execute("UPDATE meta SET value = 'gone:Agent' WHERE key = 'agent_spec'")
+    with closing(Ledger.open(copy / "ledger.sqlite")) as ledger:
+        ledger.begin_session("gone:Agent")
     failed = command("audit", copy)
     assert failed.returncode == 2
     assert len(failed.stderr.splitlines()) == 1
