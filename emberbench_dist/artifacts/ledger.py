@@ -38,7 +38,7 @@ _META_DIGEST = "digest"
 _COLUMNS = f"episode, line, trace, {', '.join(METRICS)}, execution, digest"
 _MARKS = ", ".join("?" * (len(METRICS) + 5))
 _INSERT = f"INSERT INTO episodes ({_COLUMNS}) VALUES ({_MARKS}) ON CONFLICT (episode) DO NOTHING"  # noqa: S608 - constants
-_SELECT = f"SELECT {_COLUMNS} FROM episodes"  # noqa: S608 - constants
+SELECT_ROWS = f"SELECT {_COLUMNS} FROM episodes"  # noqa: S608 - constants
 
 
 class Ledger:
@@ -212,12 +212,12 @@ class Ledger:
     def results(self, stop: int | None = None) -> Iterator[EpisodeResult]:
         """Yield every committed episode below `stop`, in order, each checked against its digest."""
         below = (2**63 - 1 if stop is None else stop,)
-        for row in self._rows(f"{_SELECT} WHERE episode < ? ORDER BY episode", below):
+        for row in self._rows(f"{SELECT_ROWS} WHERE episode < ? ORDER BY episode", below):
             yield self._checked(row)
 
     def result(self, episode: int) -> EpisodeResult | None:
         """Return one committed episode."""
-        rows = list(self._rows(f"{_SELECT} WHERE episode = ?", (episode,)))
+        rows = list(self._rows(f"{SELECT_ROWS} WHERE episode = ?", (episode,)))
         return self._checked(rows[0]) if rows else None
 
     def totals(self, stop: int) -> Metrics:

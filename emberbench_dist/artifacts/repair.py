@@ -25,16 +25,14 @@ from emberbench_dist.artifacts.database import (
     renew_first_page,
 )
 from emberbench_dist.artifacts.durable import put_in_place, read_json, unwritable
-from emberbench_dist.artifacts.ledger import Ledger
+from emberbench_dist.artifacts.ledger import SELECT_ROWS, Ledger
 from emberbench_dist.artifacts.run_folder import RunFolder
 from emberbench_dist.errors import EmberBenchError, EvaluationError, LedgerError
 from emberbench_dist.evaluation.episode import EpisodeResult, seal
 from emberbench_dist.evaluation.manifest import Manifest, restore_manifest
-from emberbench_dist.evaluation.metrics import METRICS
 from emberbench_dist.evaluation.slices import Slice
 
 _BINDING = ("manifest_id", "manifest_hash", "episodes", "slice", "agent_spec")
-_ROWS = f"SELECT episode, line, trace, {', '.join(METRICS)}, execution, digest FROM episodes"  # noqa: S608 - constants
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +122,7 @@ class _Rows:
             closing(connect_read_only(self._path)) as connection,
             explaining(str(self._path)),
         ):
-            for row in connection.execute(_ROWS):
+            for row in connection.execute(SELECT_ROWS):
                 yield from self._checked(*row)
 
     def page_by_page(self) -> Iterator[EpisodeResult]:
