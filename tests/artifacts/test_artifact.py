@@ -13,7 +13,7 @@ from io import BytesIO
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from results import played, synthetic
+from rows import played, synthetic
 
 from emberbench_dist.agents.baselines import Counting
 from emberbench_dist.artifacts.artifact import Summary, write_artifact

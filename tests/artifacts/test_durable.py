@@ -10,7 +10,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from results import contents, failure, synthetic
+from rows import contents, failure, synthetic
 
 from emberbench_dist.artifacts import durable
 from emberbench_dist.artifacts.ledger import Ledger
@@ -25,7 +25,7 @@ import os, signal, sys
 from pathlib import Path
 from emberbench_dist.artifacts import durable
 from emberbench_dist.artifacts.ledger import Ledger
-from results import synthetic
+from rows import synthetic
 
 ledger = Ledger.open(Path(sys.argv[1]))
 ledger.begin_session("greedy")

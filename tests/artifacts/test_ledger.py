@@ -11,7 +11,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from results import contents, failure, synthetic
+from rows import contents, failure, synthetic
 
 from emberbench_dist.artifacts.database import APPLICATION_ID, SCHEMA_VERSION
 from emberbench_dist.artifacts.ledger import Ledger

@@ -8,7 +8,7 @@ from contextlib import closing
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from results import synthetic
+from rows import synthetic
 
 from emberbench_dist.artifacts.ledger import Ledger
 from emberbench_dist.errors import LedgerError

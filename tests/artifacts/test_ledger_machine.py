@@ -15,7 +15,7 @@ from hypothesis.stateful import (
     precondition,
     rule,
 )
-from results import failure, synthetic
+from rows import failure, synthetic
 
 from emberbench_dist.artifacts.ledger import Ledger
 

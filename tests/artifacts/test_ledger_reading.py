@@ -11,7 +11,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from results import contents, synthetic
+from rows import contents, synthetic
 
 from emberbench_dist.artifacts.database import APPLICATION_ID, SCHEMA_VERSION
 from emberbench_dist.artifacts.ledger import Ledger
@@ -27,7 +27,7 @@ DIE_IN_A_COMMIT = """
 import os, signal, sys
 from pathlib import Path
 from emberbench_dist.artifacts.ledger import Ledger
-from results import synthetic
+from rows import synthetic
 
 path = Path(sys.argv[1])
 ledger = Ledger.open(path)

@@ -8,7 +8,7 @@ from contextlib import closing
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from results import contents, failure, played
+from rows import contents, failure, played
 
 from emberbench_dist.agents.baselines import Stay
 from emberbench_dist.artifacts.ledger import Ledger

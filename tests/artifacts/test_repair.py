@@ -13,7 +13,7 @@ from contextlib import closing
 import pytest
 from commands import folder_in_memory
 from damage import COUNT, DIE_IN_A_COMMIT, PAGE, Run, damages, edit, rows
-from results import contents, failure
+from rows import contents, failure
 
 from emberbench_dist.agents.baselines import Greedy
 from emberbench_dist.artifacts.ledger import Ledger

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from players import Accounts
-from results import contents, played
+from rows import contents, played
 
 from emberbench_dist.agents.baselines import Greedy
 from emberbench_dist.agents.execution import StepExecution

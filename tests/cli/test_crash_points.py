@@ -12,7 +12,7 @@ from itertools import count
 import pytest
 from commands import dist_eval, folder_in_memory
 from dying import NEVER, Drivers
-from results import contents
+from rows import contents
 
 from emberbench_dist.agents.baselines import Greedy
 from emberbench_dist.artifacts.ledger import Ledger

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 from commands import dist_eval as command
 from commands import folder_in_memory
-from results import contents
+from rows import contents
 
 from emberbench_dist.agents.baselines import Greedy
 from emberbench_dist.runner.evaluate import evaluate

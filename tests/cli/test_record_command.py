@@ -10,7 +10,7 @@ import pytest
 from builders import REMOVED, edited
 from commands import dist_eval as command
 from commands import folder_in_memory
-from results import contents
+from rows import contents
 
 from emberbench_dist.agents.baselines import Greedy
 from emberbench_dist.contract.canonical import canonical_json

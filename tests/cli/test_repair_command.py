@@ -11,7 +11,7 @@ import pytest
 from commands import dist_eval as command
 from commands import folder_in_memory
 from dying import Drivers
-from results import contents
+from rows import contents
 
 from emberbench_dist.agents.baselines import Greedy
 from emberbench_dist.runner.evaluate import evaluate

@@ -11,7 +11,7 @@ from commands import dist_eval as command
 from commands import folder_in_memory
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from results import contents
+from rows import contents
 
 from emberbench_dist.artifacts.ledger import Ledger
 from manifests import hall, write_manifest

@@ -10,7 +10,7 @@ from pathlib import Path
 import misbehaving
 import pytest
 from misbehaving import FIRST_WIDTH, HARMLESS, RAISING
-from results import played
+from rows import played
 
 from emberbench_dist.agents.baselines import Greedy
 from emberbench_dist.artifacts.ledger import Ledger

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from players import Raises
-from results import played, synthetic
+from rows import played, synthetic
 
 from emberbench_dist.agents.baselines import Counting, Greedy, Stay
 from emberbench_dist.agents.interface import FreshAgents

@@ -9,7 +9,7 @@ from io import BytesIO
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from results import failure, played
+from rows import failure, played
 
 from emberbench_dist.artifacts.artifact import write_artifact
 from emberbench_dist.artifacts.ledger import Ledger

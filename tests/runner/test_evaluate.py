@@ -7,7 +7,7 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from results import contents, played
+from rows import contents, played
 
 from emberbench_dist.agents.baselines import Counting, Greedy, Stay
 from emberbench_dist.artifacts.ledger import Ledger

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from results import played
+from rows import played
 
 from emberbench_dist.agents.baselines import Greedy
 from emberbench_dist.agents.interface import FreshAgents

@@ -13,7 +13,7 @@ from functools import partial
 from importlib.metadata import version
 
 import pytest
-from results import contents
+from rows import contents
 
 import emberbench_dist
 from emberbench_dist.agents.baselines import Counting, Stay

@@ -6,7 +6,7 @@ from contextlib import closing
 from types import SimpleNamespace
 
 import pytest
-from results import failure, played
+from rows import failure, played
 
 from emberbench_dist.agents.baselines import Greedy
 from emberbench_dist.artifacts.ledger import Ledger

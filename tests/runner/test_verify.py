@@ -9,7 +9,7 @@ from hashlib import sha256
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from results import played
+from rows import played
 from tampering import TAMPERING, edited
 
 from emberbench_dist.agents.baselines import Greedy
