@@ -1,15 +1,21 @@
-"""Fire: its frontier, kept from step to step, and the two models (contract: Fire)."""
+"""Fire: the two models, and one episode's fire, which runs ahead of the people (contract: Fire).
+
+Fire never sees people, so an episode's fire follows from scenario and seed alone. It is computed
+some spread steps ahead, where that is cheap, and then told step by step.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from bisect import insort
+from collections.abc import Collection, Iterable, Sequence
 from itertools import compress
-from typing import Protocol
+from typing import Final, NamedTuple, Protocol
 
+from emberbench_dist.contract.document import Position
 from emberbench_dist.contract.observation import Rules
 from emberbench_dist.contract.rng import SplitMix64
 from emberbench_dist.errors import SimulationError
-from emberbench_dist.simulator.grid import BURNING, EXIT, FLOOR, Cell, Grid
+from emberbench_dist.simulator.grid import EXIT, FLOOR, Cell, Grid, cells_of, flood
 
 
 class FireModel(Protocol):
@@ -56,35 +62,116 @@ _FLAMMABLE = {
     flag: bytes(kind == FLOOR or (kind == EXIT and flag) for kind in range(256))
     for flag in (False, True)
 }
+_AHEAD: Final = 8
+
+
+class Blaze(NamedTuple):
+    """The fire after one step, and what that step brought.
+
+    `ignited` are its new cells, row-major, and `ignitions` their positions; `cut_off` are the
+    cells from which every exit was lost in it.
+    """
+
+    ignited: Sequence[Cell]
+    ignitions: tuple[Position, ...]
+    burning: tuple[Position, ...]
+    cut_off: Sequence[Cell]
+    rng_state: int
 
 
 class Fire:
-    """The burning set of one episode: fuel that is left, and the frontier's edges."""
+    """The fire of one episode."""
 
-    __slots__ = ("_fuel", "_stride", "edges")
+    def __init__(
+        self,
+        grid: Grid,
+        rules: Rules,
+        ignitions: Sequence[Position],
+        rng: SplitMix64,
+        model: FireModel | None = None,
+    ) -> None:
+        """Set the ignitions on fire; `model` replaces the one that the rules name.
 
-    def __init__(self, grid: Grid, *, exits_flammable: bool) -> None:
-        """Start with nothing burning."""
-        self._stride = grid.stride
-        self._fuel = bytearray(grid.terrain.translate(_FLAMMABLE[exits_flammable]))
-        self.edges: list[Cell] = []
+        A model from outside is asked at each spread step, no sooner.
+        """
+        self._grid, self._interval, self._rng = grid, rules.spread_interval, rng
+        self._trusted = model is None
+        self._ahead = _AHEAD if self._trusted else 1
+        self._model = model_of(rules) if model is None else model
+        self._fuel = bytearray(grid.terrain.translate(_FLAMMABLE[rules.exits_flammable]))
+        self._open = bytearray(grid.open_cells.to_bytes(len(grid.terrain) // 8 + 1, "little"))
+        self._edges: list[Cell] = []
+        self._burning = list(ignitions)
+        self._burn([grid.cell(position) for position in ignitions])
+        open_cells = int.from_bytes(self._open, "little")
+        # The cells from which an exit that does not burn can be reached, as a bitboard.
+        self._reach = flood(grid.exit_cells, open_cells, grid)
+        self._coming: list[Blaze] = []
+        cut_off = cells_of(open_cells & ~self._reach)
+        self.now = Blaze((), (), tuple(ignitions), cut_off, rng.state)
 
-    def require_fuel(self, cells: Collection[Cell], step: int) -> None:
-        """Raise `SimulationError` unless all cells are on the grid, flammable, not burning."""
+    def after(self, step: int) -> Blaze:
+        """Return the fire after the next step; ask for each step once, in order.
+
+        Raises `SimulationError`, and changes nothing, where a model breaks its contract.
+        """
+        if step % self._interval:
+            self.now = self.now._replace(ignited=(), ignitions=(), cut_off=())
+        else:
+            if not self._coming:
+                self._look_ahead()
+            self.now = self._coming.pop()
+        return self.now
+
+    def _look_ahead(self) -> None:
+        """Compute the next spread steps, then, from the last to the first, what each cut off."""
+        grid, before, told = self._grid, self._reach, []
+        for _ in range(self._ahead):
+            ignited = self._ignite()
+            self._burn(ignited)
+            ignitions = tuple([divmod(cell, grid.stride) for cell in ignited])
+            for position in ignitions:
+                insort(self._burning, position)
+            open_cells = int.from_bytes(self._open, "little")
+            told.append((ignited, ignitions, tuple(self._burning), self._rng.state, open_cells))
+        # Backwards in time the region with a way out only grows, by few cells a step.
+        self._reach = after = flood(grid.exit_cells, open_cells, grid)
+        for index in range(len(told) - 1, -1, -1):
+            ignited, ignitions, burning, state, open_cells = told[index]
+            earlier = flood(after | grid.exit_cells, told[index - 1][-1], grid) if index else before
+            lost = earlier & ~after & open_cells
+            cut_off = cells_of(lost) if lost else ()
+            self._coming.append(Blaze(ignited, ignitions, burning, cut_off, state))
+            after = earlier
+
+    def _ignite(self) -> list[Cell]:
+        """Ask the fire model what ignites, and hold one from outside to its contract."""
+        if self._trusted:
+            return list(dict.fromkeys(self._model.ignite(self._edges, self._rng)))
+        stream = self._rng.state
+        try:
+            ignited = set(self._model.ignite(self._edges, self._rng))
+            self._require_fuel(ignited)
+        except BaseException:
+            self._rng.state = stream  # a step that fails changes nothing
+            raise
+        return sorted(ignited)
+
+    def _require_fuel(self, cells: Collection[Cell]) -> None:
         fuel = self._fuel
         if not all(type(cell) is int and 0 <= cell < len(fuel) and fuel[cell] for cell in cells):
             raise SimulationError(
-                f"step {step}: the fire model ignited a cell that burns already, "
-                "is not flammable, or is off the grid"
+                "the fire model ignited a cell that burns already, is not flammable, "
+                "or is off the grid"
             )
 
-    def burn(self, cells: list[Cell], terrain: bytearray) -> None:
-        """Set cells on fire: in the fuel, in `terrain`, and in the frontier."""
-        fuel, stride = self._fuel, self._stride
+    def _burn(self, cells: list[Cell]) -> None:
+        """Set cells on fire, and move the frontier."""
+        fuel, left, stride = self._fuel, self._open, self._grid.stride
         for cell in cells:
             fuel[cell] = 0
-            terrain[cell] = BURNING
-        edges = [candidate for candidate in self.edges if fuel[candidate]]
+            left[cell >> 3] ^= 1 << (cell & 7)
+        edges = [candidate for candidate in self._edges if fuel[candidate]]
         edges += [
             candidate
             for cell in cells
@@ -92,4 +179,4 @@ class Fire:
             if fuel[candidate]
         ]
         edges.sort()
-        self.edges = edges
+        self._edges = edges

@@ -23,12 +23,12 @@ class Outcome(StrEnum):
 
 
 _STAYED, _MOVED = Outcome.STAYED, Outcome.MOVED
-# What stops a move, by the terrain of its target: FLOOR, EXIT, BURNING, WALL, BOUNDARY.
-_STOPPED_BY = {
-    "casualty": (None, None, None, Outcome.BLOCKED_WALL, Outcome.BLOCKED_BOUNDARY),
+# What comes of a move, by the terrain of its target: FLOOR, EXIT, BURNING, WALL, BOUNDARY.
+_ONTO = {
+    "casualty": (_MOVED, _MOVED, _MOVED, Outcome.BLOCKED_WALL, Outcome.BLOCKED_BOUNDARY),
     "blocked": (
-        None,
-        None,
+        _MOVED,
+        _MOVED,
         Outcome.BLOCKED_FIRE,
         Outcome.BLOCKED_WALL,
         Outcome.BLOCKED_BOUNDARY,
@@ -51,22 +51,21 @@ def resolve_moves(
     `cells` and `actions` are parallel, in id order, so that "the lowest id wins" is "the first
     to claim wins".
     """
-    offsets, stopped_by = grid.offsets, _STOPPED_BY[enter_fire]
+    offsets, onto, moved = grid.offsets, _ONTO[enter_fire], _MOVED
     outcomes: list[Outcome] = []
     after: list[Cell] = []
-    movers: list[Mover] = []
-    for index, (cell, action) in enumerate(zip(cells, actions, strict=True)):
+    for cell, action in zip(cells, actions, strict=True):
         target = cell + offsets[action]
-        outcome = stopped_by[terrain[target]] if target != cell else _STAYED
-        if outcome is None:
-            movers.append((index, cell, target))
-            outcomes.append(_MOVED)
-            after.append(target)
-        else:
-            outcomes.append(outcome)
-            after.append(cell)
+        outcome = onto[terrain[target]] if target != cell else _STAYED
+        outcomes.append(outcome)
+        after.append(target if outcome is moved else cell)
     # Where all targets are different and were empty, nobody meets.
-    if len(set(after)) < len(after) or not {target for _, _, target in movers}.isdisjoint(cells):
+    if len({*cells, *after}) < len(cells) + outcomes.count(moved):
+        movers = [
+            (index, cells[index], after[index])
+            for index, outcome in enumerate(outcomes)
+            if outcome is moved
+        ]
         for (index, cell, _), outcome in _collide(cells, movers):
             outcomes[index], after[index] = outcome, cell
     return outcomes, after

@@ -7,22 +7,22 @@
 | 3 movement validation, 4 collision resolution | `resolve_moves` |
 | 5 movement | `_move` |
 | 6 evacuation | `_evacuate` |
-| 7 fire propagation | `_ignite`, `_burn` |
+| 7 fire propagation | `Fire.after`, `_burn` |
 | 8 casualties and trapping | `_take_casualties`, `_trapped` |
 | 9 termination | `_termination` |
 """
 
 from __future__ import annotations
 
-from bisect import insort
+from collections.abc import Sequence
 
 from emberbench_dist.contract.actions import ALLOWED_ACTIONS, read_actions
 from emberbench_dist.contract.observation import Observation, PersonView, Status
 from emberbench_dist.contract.rng import SplitMix64, stream_seed
 from emberbench_dist.contract.scenario import MAX_SEED, Scenario
 from emberbench_dist.errors import SimulationError
-from emberbench_dist.simulator.fire import Fire, FireModel, model_of
-from emberbench_dist.simulator.grid import BURNING, EXIT, Cell, board, flood, grid_of
+from emberbench_dist.simulator.fire import Blaze, Fire, FireModel
+from emberbench_dist.simulator.grid import BURNING, EXIT, Cell, grid_of
 from emberbench_dist.simulator.movement import resolve_moves
 from emberbench_dist.simulator.state import (
     Casualty,
@@ -46,23 +46,20 @@ class Simulator:
             raise SimulationError(f"the seed must be an integer from 0 to 2**64 - 1, got {seed!r}")
         self.scenario = scenario
         self._rules = scenario.rules
-        self._model = fire_model or model_of(scenario.rules)
-        self._rng = SplitMix64(stream_seed(seed, "fire"))
         self._grid = grid = grid_of(scenario.map)
         self._terrain = bytearray(grid.terrain)
-        self._fire = Fire(grid, exits_flammable=scenario.rules.exits_flammable)
-        self._burning = list(scenario.ignitions)
         self._people = [PersonView(p.id, p.position, Status.ACTIVE) for p in scenario.people]
         # The active people as parallel sequences in id order: index in `_people`, id, cell.
         self._ranks = list(range(len(self._people)))
         self._active = tuple(person.id for person in scenario.people)
         self._cells = [grid.cell(person.position) for person in scenario.people]
-        ignitions = [grid.cell(position) for position in scenario.ignitions]
-        self._fire.burn(ignitions, self._terrain)
-        open_cells = grid.open_cells & ~board(ignitions)
-        # The cells from which an exit that does not burn can be reached, as a bitboard.
-        self._reach = flood(grid.exit_cells, open_cells, grid.stride)
-        self._state = self._snapshot(0, self._trapped(), tuple(self._burning))
+        rng = SplitMix64(stream_seed(seed, "fire"))
+        self._fire = Fire(grid, scenario.rules, scenario.ignitions, rng, fire_model)
+        self._cut_off: set[Cell] = set()
+        for position in scenario.ignitions:
+            self._terrain[grid.cell(position)] = BURNING
+        self._burn(self._fire.now)
+        self._state = self._snapshot(0, self._trapped(), self._fire.now)
 
     @property
     def state(self) -> SimulationState:
@@ -96,38 +93,26 @@ class Simulator:
             self._grid, self._terrain, self._rules.enter_fire, self._cells, choices
         )
         # Fire never sees people: deciding it here, before anything changes, keeps a step atomic.
-        ignited = self._ignite(step)
+        try:
+            blaze = self._fire.after(step)
+        except SimulationError as error:
+            raise SimulationError(f"step {step}: {error}") from error.__cause__
         self._move(cells)
         evacuations = self._evacuate()
-        ignitions = self._burn(ignited)
-        casualties = self._take_casualties(ignited)
-        trapped = self._trapped() if ignited or casualties else before.trapped
-        burning = tuple(self._burning) if ignited else before.burning
-        self._state = self._snapshot(step, trapped, burning)
+        self._burn(blaze)
+        casualties = self._take_casualties(blaze.ignited)
+        self._state = self._snapshot(step, self._trapped(), blaze)
         return StepRecord(
             step,
             active,
             tuple(choices),
             tuple(outcomes),
-            ignitions,
+            blaze.ignitions,
             evacuations,
             casualties,
             before.people,
             self._state,
         )
-
-    def _ignite(self, step: int) -> list[Cell]:
-        """Ask the fire model what ignites, and hold it to its contract."""
-        if step % self._rules.spread_interval:
-            return []
-        stream = self._rng.state
-        try:
-            ignited = set(self._model.ignite(self._fire.edges, self._rng))
-            self._fire.require_fuel(ignited, step)
-        except BaseException:
-            self._rng.state = stream  # a step that fails changes nothing
-            raise
-        return sorted(ignited)
 
     def _move(self, cells: list[Cell]) -> None:
         people, ids, stride = self._people, self._active, self._grid.stride
@@ -140,32 +125,20 @@ class Simulator:
 
     def _evacuate(self) -> tuple[Evacuation, ...]:
         """Let out whoever stands on an exit; one that burns is `BURNING`, not `EXIT`."""
-        terrain = self._terrain
-        leaving = [index for index, cell in enumerate(self._cells) if terrain[cell] == EXIT]
-        if not leaving:
+        terrain, exits = self._terrain, self._grid.exits
+        if exits.keys().isdisjoint(self._cells):
             return ()
-        exits = self._grid.exits
+        leaving = [index for index, cell in enumerate(self._cells) if terrain[cell] == EXIT]
         evacuations = [Evacuation(self._active[i], exits[self._cells[i]]) for i in leaving]
         self._resolve(leaving, Status.EVACUATED)
         return tuple(evacuations)
 
-    def _burn(self, ignited: list[Cell]) -> tuple[tuple[int, int], ...]:
-        """Set the ignited cells on fire; return their positions."""
-        if not ignited:
-            return ()
-        stride = self._grid.stride
-        self._fire.burn(ignited, self._terrain)
-        positions = tuple([divmod(cell, stride) for cell in ignited])
-        for position in positions:
-            insort(self._burning, position)
-        gone = 0
-        for cell in ignited:
-            gone |= 1 << cell
-        if gone & self._reach:
-            self._reach = flood(self._grid.exit_cells, self._reach & ~gone, stride)
-        return positions
+    def _burn(self, blaze: Blaze) -> None:
+        for cell in blaze.ignited:
+            self._terrain[cell] = BURNING
+        self._cut_off.update(blaze.cut_off)
 
-    def _take_casualties(self, ignited: list[Cell]) -> tuple[Casualty, ...]:
+    def _take_casualties(self, ignited: Sequence[Cell]) -> tuple[Casualty, ...]:
         terrain = self._terrain
         lost = [index for index, cell in enumerate(self._cells) if terrain[cell] == BURNING]
         if not lost:
@@ -196,13 +169,14 @@ class Simulator:
 
     def _trapped(self) -> tuple[str, ...]:
         """Return the active people with no path to an exit that does not burn."""
-        size = len(self._terrain) // 8 + 1
-        reach = self._reach.to_bytes(size, "little")
+        cut_off = self._cut_off
+        if cut_off.isdisjoint(self._cells):
+            return ()
         return tuple(
             [
                 person
                 for person, cell in zip(self._active, self._cells, strict=True)
-                if not reach[cell >> 3] >> (cell & 7) & 1
+                if cell in cut_off
             ]
         )
 
@@ -213,16 +187,14 @@ class Simulator:
             return TerminationReason.MAX_STEPS
         return None
 
-    def _snapshot(
-        self, step: int, trapped: tuple[str, ...], burning: tuple[tuple[int, int], ...]
-    ) -> SimulationState:
+    def _snapshot(self, step: int, trapped: tuple[str, ...], blaze: Blaze) -> SimulationState:
         reason = self._termination(step)
         return SimulationState(
             step,
             tuple(self._people),
-            burning,
+            blaze.burning,
             trapped,
-            RngState(self._rng.state),
+            RngState(blaze.rng_state),
             reason is not None,
             reason,
         )

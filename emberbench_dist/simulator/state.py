@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 from emberbench_dist.contract.actions import Action
 from emberbench_dist.contract.document import Position
@@ -105,8 +105,7 @@ class Casualty:
         return {"id": self.id, "cause": self.cause.value}
 
 
-@dataclass(frozen=True, slots=True)
-class StepRecord:
+class StepRecord(NamedTuple):
     """One step: who acted how, what came of it, and the state after it.
 
     `active`, `choices` and `outcomes` are parallel, in id order; `before` is everybody as they

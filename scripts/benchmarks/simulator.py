@@ -105,18 +105,39 @@ def serpentine() -> list[tuple[int, int]]:
     ]
 
 
+def maze() -> list[tuple[int, int]]:
+    """Return the walls of a perfect maze with corridors of one cell: a random depth-first tree."""
+    rng, last = random.Random(1), _FLOOD_SIDE - 2
+    free, path = {(0, 0)}, [(0, 0)]
+    while path:
+        row, col = path[-1]
+        ways = [
+            (row + down, col + right)
+            for down, right in ((-2, 0), (2, 0), (0, -2), (0, 2))
+            if 0 <= row + down <= last
+            and 0 <= col + right <= last
+            and (row + down, col + right) not in free
+        ]
+        if not ways:
+            path.pop()
+            continue
+        way = rng.choice(ways)
+        free |= {way, ((row + way[0]) // 2, (col + way[1]) // 2)}
+        path.append(way)
+    inside = range(_FLOOD_SIDE)
+    return [(row, col) for row in inside for col in inside if (row, col) not in free]
+
+
 def floods_per_second(walls: Callable[[], list[tuple[int, int]]], scale: Scale) -> tuple[Sample]:
     """Flood a map from its one exit, by bitboards and by a search over neighbour lists."""
     world = GridMap(_FLOOD_SIDE, _FLOOD_SIDE, tuple(walls()), (Exit("E1", (0, 0)),))
     grid = grid_of(world)
     (source,) = grid.exits
     neighbours = _neighbours(grid.terrain, grid.stride, grid.open_cells)
-    reached = flood(grid.exit_cells, grid.open_cells, grid.stride)
+    reached = flood(grid.exit_cells, grid.open_cells, grid)
     assert reached == board(search(source, neighbours)), "both floods reach the same cells"
     rounds = range(scale.of(20, 5, 1))
-    ours = cpu_seconds(
-        lambda: [flood(grid.exit_cells, grid.open_cells, grid.stride) for _ in rounds]
-    )
+    ours = cpu_seconds(lambda: [flood(grid.exit_cells, grid.open_cells, grid) for _ in rounds])
     plain = cpu_seconds(lambda: [search(source, neighbours) for _ in rounds])
     return (Sample(len(rounds) / ours, len(rounds) / min(ours, plain)),)
 
@@ -176,6 +197,7 @@ BENCHMARKS = (
         for name, told, walls in (
             ("open", "no walls", open_hall),
             ("rooms", "rooms of 15x15", rooms),
+            ("maze", "a perfect maze", maze),
             ("serpentine", "one long corridor", serpentine),
         )
     ),
