@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Protocol, cast
 
 from emberbench_dist.agents.execution import ReportsExecution, StepExecution
-from emberbench_dist.contract.actions import Action, ActionOutput, check_actions
+from emberbench_dist.contract.actions import Action, ActionOutput, check_choices
 from emberbench_dist.contract.document import class_name
 from emberbench_dist.contract.observation import Observation
 from emberbench_dist.errors import EvaluationError
@@ -56,6 +56,10 @@ class EpisodePolicy:
 
     def __call__(self, observation: Observation) -> dict[str, Action]:
         """Return the agent's checked actions for the next step."""
+        return dict(zip(observation.active, self.choose(observation), strict=True))
+
+    def choose(self, observation: Observation) -> list[Action]:
+        """Do the same; return one action per active person, in id order."""
         if observation.step != self._next_step:
             raise EvaluationError(
                 f"the agent is bound to one episode and expects step {self._next_step}, "
@@ -65,7 +69,7 @@ class EpisodePolicy:
         output = self._agent.act(observation)
         if self._reports is not None:
             self.executions.append(self._last_execution(self._reports))
-        return check_actions(observation, output)
+        return check_choices(observation, output)
 
     @staticmethod
     def _last_execution(agent: ReportsExecution) -> StepExecution | None:

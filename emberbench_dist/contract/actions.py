@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
+from itertools import repeat
+from operator import is_
 from typing import TYPE_CHECKING, Any, NoReturn, TypeGuard
 
 from emberbench_dist.contract.canonical import canonical_json, parse_json
@@ -30,9 +32,8 @@ ActionOutput = Mapping[str, ActionValue]
 
 ALLOWED_ACTIONS: tuple[Action, ...] = tuple(Action)
 _BY_VALUE: dict[str, Action] = {action.value: action for action in Action}
-# Types by identity: a foreign class may claim to equal `str`, and so may its class.
-_TEXT = {id(str)}
-_PLAIN = {id(str), id(Action)}
+# Types are compared by identity: a foreign class may claim to equal `str`, and so may its class.
+_TEXT, _ACTION = repeat(str), repeat(Action)
 
 
 def read_actions(active: tuple[str, ...], output: object) -> list[Action]:
@@ -45,8 +46,11 @@ def read_actions(active: tuple[str, ...], output: object) -> list[Action]:
     if (
         type(output) is dict
         and len(output) == len(active)
-        and _TEXT.issuperset(map(id, map(type, output)))
-        and _PLAIN.issuperset(map(id, map(type, output.values())))
+        and all(map(is_, map(type, output), _TEXT))
+        and (
+            all(map(is_, map(type, output.values()), _TEXT))
+            or all(map(is_, map(type, output.values()), _ACTION))
+        )
     ):
         try:
             return [_BY_VALUE[output[person]] for person in active]
@@ -106,17 +110,22 @@ def check_actions(observation: Observation, output: object) -> dict[str, Action]
     Raises `ModelOutputError` ("step <n>: ...") whose cause is the simulator's own
     `InvalidActionError` (model interface, sections 2 and 6).
     """
+    return dict(zip(observation.active, check_choices(observation, output), strict=True))
+
+
+def check_choices(observation: Observation, output: object) -> list[Action]:
+    """Do as `check_actions`; return one action per active person, in id order."""
     try:
-        actions = read_actions(observation.active, output)
-        if observation.allowed_actions != ALLOWED_ACTIONS:
-            _require_allowed(observation, actions)
+        choices = read_actions(observation.active, output)
+        if observation.allowed_actions is not ALLOWED_ACTIONS:
+            _require_allowed(observation, choices)
     except InvalidActionError as error:
         raise ModelOutputError(f"step {observation.step}: {error}") from error
-    return dict(zip(observation.active, actions, strict=True))
+    return choices
 
 
-def _require_allowed(observation: Observation, actions: list[Action]) -> None:
-    for person, action in zip(observation.active, actions, strict=True):
+def _require_allowed(observation: Observation, choices: list[Action]) -> None:
+    for person, action in zip(observation.active, choices, strict=True):
         if action not in observation.allowed_actions:
             raise InvalidActionError(f"{action.value!r} is not allowed here ({shown(person)})")
 

@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 
 from emberbench_dist.agents.interface import EpisodePolicy, FreshAgents
 from emberbench_dist.contract.actions import Action
-from emberbench_dist.contract.canonical import canonical_json, sha256_hex
-from emberbench_dist.contract.document import class_name, plain_text
+from emberbench_dist.contract.document import class_name, plain_text, shown
 from emberbench_dist.contract.scenario import Scenario
 from emberbench_dist.errors import InvalidActionError, SimulationError
+from emberbench_dist.evaluation.lines import episode_line, trace_line
 from emberbench_dist.evaluation.manifest import Episode
 from emberbench_dist.evaluation.metrics import METRICS, Tally
 from emberbench_dist.evaluation.surroundings import Surroundings
@@ -34,6 +34,7 @@ TRACE_CODES = {
 MetricValues = tuple[int | float | None, ...]
 
 _ACTIONS = {code: action for action, code in TRACE_CODES.items()}
+_CODES = frozenset(_ACTIONS)
 _PACKAGE = str(Path(__file__).parents[1]) + "/"
 
 
@@ -149,7 +150,7 @@ class _Play:
         tally, trace = Tally(simulator.state), list[str]()
         while not tally.state.terminated:
             self.step = tally.state.step
-            record = simulator.step(policy(simulator.observe()))
+            record = simulator.advance(policy.choose(simulator.observe()))
             tally.add(record)
             trace.append("".join([TRACE_CODES[choice] for choice in record.choices]))
         seconds = perf_counter() - started
@@ -161,23 +162,10 @@ def finish(
 ) -> EpisodeResult:
     """Return the result of a played (or replayed) episode as canonical bytes."""
     metrics = tally.metrics(scenario)
-    reason = tally.state.termination_reason
-    line = {
-        "kind": "episode",
-        "episode": episode.index,
-        "scenario_id": scenario.scenario_id,
-        "scenario_hash": scenario.scenario_hash,
-        "seed": episode.seed,
-        "termination_reason": reason,
-        "metrics": metrics,
-        "people": tally.people(),
-        "trace_sha256": sha256_hex(canonical_json({"actions": trace})),
-        "final_state_sha256": sha256_hex(canonical_json(tally.state.to_dict())),
-    }
     return sealed(
         episode.index,
-        canonical_json(line).encode(),
-        canonical_json({"actions": trace, "episode": episode.index}).encode(),
+        episode_line(episode, scenario, tally, metrics, trace).encode(),
+        trace_line(trace, episode.index).encode(),
         tuple([metrics[name] for name in METRICS]),
         execution,
     )
@@ -201,14 +189,16 @@ def replay(simulator: Simulator, trace: Iterable[str]) -> Iterator[StepRecord]:
     Raises `InvalidActionError` or `SimulationError` where the trace does not fit the episode.
     """
     for codes in trace:
-        active = simulator.observe().active
-        if len(codes) != len(active):
+        step, active = simulator.state.step, len(simulator.active)
+        if len(codes) != active:
             raise InvalidActionError(
-                f"step {simulator.state.step}: the trace has {len(codes)} actions for "
-                f"{len(active)} active people"
+                f"step {step}: the trace has {len(codes)} actions for {active} active people"
             )
-        choices = {person: _ACTIONS.get(code) for person, code in zip(active, codes, strict=True)}
-        yield simulator.step(choices)
+        if not _CODES.issuperset(codes):
+            raise InvalidActionError(
+                f"step {step}: the trace has {shown(codes)}; its actions are {''.join(_ACTIONS)}"
+            )
+        yield simulator.advance([_ACTIONS[code] for code in codes])
     if not simulator.state.terminated:
         raise SimulationError(f"step {simulator.state.step}: the trace ends before the episode")
 

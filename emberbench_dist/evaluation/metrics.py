@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-from emberbench_dist.contract.observation import Status
+from emberbench_dist.contract.observation import PersonView, Status
 from emberbench_dist.contract.scenario import Scenario
 from emberbench_dist.simulator.movement import Outcome
 from emberbench_dist.simulator.state import Cause, SimulationState, StepRecord
@@ -34,6 +34,8 @@ METRICS = (*INTEGER_METRICS, *FLOAT_METRICS)
 SUMMED_METRICS = tuple(name for name in INTEGER_METRICS if name != "last_evacuation_step")
 
 Metrics = dict[str, Any]
+
+_OUTCOMES = tuple(outcome.value for outcome in Outcome)
 
 
 class Tally:
@@ -62,7 +64,7 @@ class Tally:
         """Return every metric under its name."""
         people, evacuated, lost = len(scenario.people), len(self.evacuated), len(self.lost)
         causes = Counter(cause for _, cause in self.lost.values())
-        outcomes = Counter(self.outcomes)
+        outcomes = Counter[str](self.outcomes)
         steps = [step for step, _ in self.evacuated.values()]
         return {
             "people": people,
@@ -75,7 +77,7 @@ class Tally:
             "ever_trapped": len(self.ever_trapped),
             "steps": self.state.step,
             "person_steps": len(self.outcomes),
-            **{outcome.value: outcomes[outcome] for outcome in Outcome},
+            **{name: outcomes[name] for name in _OUTCOMES},
             "burned_cells": len(self.state.burning),
             "last_evacuation_step": max(steps, default=None),
             "evacuation_rate": evacuated / people,
@@ -83,24 +85,17 @@ class Tally:
             "mean_evacuation_step": sum(steps) / len(steps) if steps else None,
         }
 
-    def people(self) -> list[dict[str, Any]]:
-        """Return the artifact's `people` entries, by id."""
-        return [
-            {
-                "id": person.id,
-                "status": person.status.value,
-                "position": list(person.position),
-                "step": self._resolved(person.id)[0],
-                "exit": self.evacuated[person.id][1] if person.status is Status.EVACUATED else None,
-                "cause": self.lost[person.id][1].value
-                if person.status is Status.CASUALTY
-                else None,
-            }
-            for person in self.state.people
-        ]
-
-    def _resolved(self, person: str) -> tuple[int | None, str | None]:
-        return self.evacuated.get(person) or self.lost.get(person) or (None, None)
+    def fates(self) -> Iterator[tuple[PersonView, int | None, str | None, Cause | None]]:
+        """Yield each person by id, with the step, exit and cause of what became of them."""
+        for person in self.state.people:
+            if person.status is Status.EVACUATED:
+                step, exit = self.evacuated[person.id]
+                yield person, step, exit, None
+            elif person.status is Status.CASUALTY:
+                step, cause = self.lost[person.id]
+                yield person, step, None, cause
+            else:
+                yield person, None, None, None
 
 
 def totals(sums: dict[str, int], rates: Iterable[float], episodes: int) -> Metrics:

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from emberbench_dist.artifacts.artifact import footer, header
 from emberbench_dist.contract.canonical import canonical_json
 from emberbench_dist.errors import ArtifactError
 from emberbench_dist.evaluation.manifest import Manifest
-from emberbench_dist.evaluation.metrics import METRICS, SUMMED_METRICS, Metrics, totals
+from emberbench_dist.evaluation.metrics import METRICS, SUMMED_METRICS, totals
 from emberbench_dist.evaluation.verify import Claim, Verdict
 from emberbench_dist.runner.pool import OpenPool, spread
 
@@ -130,15 +130,18 @@ class _Verdicts:
         self._rates: list[float] = []
 
     def take(self, verdicts: list[Verdict]) -> None:
-        for verdict in verdicts:
-            if verdict.wrong:
-                if self._wrong is None or verdict.episode < self._wrong.episode:
-                    self._wrong = verdict
-                continue
-            metrics: Metrics = dict(zip(METRICS, verdict.metrics, strict=True))
+        wrong = [verdict for verdict in verdicts if verdict.wrong]
+        self._wrong = min(
+            [*wrong, *([self._wrong] if self._wrong else [])],
+            key=lambda verdict: verdict.episode,
+            default=None,
+        )
+        if verdicts and not wrong:
+            columns = zip(*[verdict.metrics for verdict in verdicts], strict=True)
+            metrics: dict[str, Any] = dict(zip(METRICS, columns, strict=True))
             for name in SUMMED_METRICS:
-                self._sums[name] += metrics[name]
-            self._rates.append(metrics["evacuation_rate"])
+                self._sums[name] += sum(metrics[name])
+            self._rates.extend(metrics["evacuation_rate"])
         self._done += len(verdicts)
         self._report(self._done)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import insort
 from collections.abc import Collection, Iterable, Sequence
 from itertools import compress
-from typing import Final, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from emberbench_dist.contract.document import Position
 from emberbench_dist.contract.observation import Rules
@@ -62,7 +62,8 @@ _FLAMMABLE = {
     flag: bytes(kind == FLOOR or (kind == EXIT and flag) for kind in range(256))
     for flag in (False, True)
 }
-_AHEAD: Final = 8
+# How many spread steps are computed at once: few at first, since episodes may be short.
+_FIRST, _MOST = 4, 16
 
 
 class Blaze(NamedTuple):
@@ -96,7 +97,7 @@ class Fire:
         """
         self._grid, self._interval, self._rng = grid, rules.spread_interval, rng
         self._trusted = model is None
-        self._ahead = _AHEAD if self._trusted else 1
+        self._ahead = _FIRST if self._trusted else 1
         self._model = model_of(rules) if model is None else model
         self._fuel = bytearray(grid.terrain.translate(_FLAMMABLE[rules.exits_flammable]))
         self._open = bytearray(grid.open_cells.to_bytes(len(grid.terrain) // 8 + 1, "little"))
@@ -120,6 +121,7 @@ class Fire:
         else:
             if not self._coming:
                 self._look_ahead()
+                self._ahead = min(_MOST, 2 * self._ahead) if self._trusted else 1
             self.now = self._coming.pop()
         return self.now
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from emberbench_dist.contract.actions import ALLOWED_ACTIONS, read_actions
+from emberbench_dist.contract.actions import ALLOWED_ACTIONS, Action, read_actions
 from emberbench_dist.contract.observation import Observation, PersonView, Status
 from emberbench_dist.contract.rng import SplitMix64, stream_seed
 from emberbench_dist.contract.scenario import MAX_SEED, Scenario
@@ -66,6 +66,11 @@ class Simulator:
         """Return the current snapshot."""
         return self._state
 
+    @property
+    def active(self) -> tuple[str, ...]:
+        """Return the ids of the active people, in order."""
+        return self._active
+
     def observe(self) -> Observation:
         """Return the model-visible state before the next step (phase 1)."""
         state = self._state
@@ -84,11 +89,17 @@ class Simulator:
         Raises `InvalidActionError`, with the state unchanged, unless `actions` maps exactly
         the active people to actions; `SimulationError` after the end of the episode.
         """
+        self._require_running()
+        return self.advance(read_actions(self._active, actions))
+
+    def advance(self, choices: Sequence[Action]) -> StepRecord:
+        """Play one step with actions that were read already: one per active person, by id.
+
+        Raises `SimulationError` after the end of the episode.
+        """
+        self._require_running()
         before, active = self._state, self._active
-        if before.terminated:
-            raise SimulationError(f"step {before.step}: the episode is over; nothing can be played")
         step = before.step + 1
-        choices = read_actions(active, actions)
         outcomes, cells = resolve_moves(
             self._grid, self._terrain, self._rules.enter_fire, self._cells, choices
         )
@@ -113,6 +124,12 @@ class Simulator:
             before.people,
             self._state,
         )
+
+    def _require_running(self) -> None:
+        if self._state.terminated:
+            raise SimulationError(
+                f"step {self._state.step}: the episode is over; nothing can be played"
+            )
 
     def _move(self, cells: list[Cell]) -> None:
         people, ids, stride = self._people, self._active, self._grid.stride

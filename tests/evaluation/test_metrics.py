@@ -186,7 +186,11 @@ def test_metrics_agree_with_the_run_record(document, seed, choices):
         tally.add(step)
     expected = plain_formats.metrics(record.to_dict())
     assert json.dumps(tally.metrics(world), sort_keys=True) == json.dumps(expected, sort_keys=True)
-    assert tally.people() == plain_formats.people(record.to_dict())
+    fates = [
+        {**person.to_dict(), "step": step, "exit": exit, "cause": cause}
+        for person, step, exit, cause in tally.fates()
+    ]
+    assert fates == plain_formats.people(record.to_dict())
 
 
 # Rates and totals

@@ -362,9 +362,9 @@ def test_adapter_timeout_propagates_and_the_episode_is_not_committed(
             return super().act(observation)
 
     class Counted(Simulator):
-        def step(self, given):
+        def advance(self, choices):
             stepped.append(self.state.step)
-            return super().step(given)
+            return super().advance(choices)
 
     monkeypatch.setattr(episode_module, "Simulator", Counted)
     with pytest.raises(TimeoutError) as caught:
