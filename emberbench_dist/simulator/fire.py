@@ -15,7 +15,7 @@ from emberbench_dist.contract.document import Position
 from emberbench_dist.contract.observation import Rules
 from emberbench_dist.contract.rng import SplitMix64
 from emberbench_dist.errors import SimulationError
-from emberbench_dist.simulator.grid import EXIT, FLOOR, Cell, Grid, cells_of, flood
+from emberbench_dist.simulator.grid import EXIT, FLOOR, Cell, Grid, board, cells_of, flood
 
 
 class FireModel(Protocol):
@@ -100,16 +100,15 @@ class Fire:
         self._ahead = _FIRST if self._trusted else 1
         self._model = model_of(rules) if model is None else model
         self._fuel = bytearray(grid.terrain.translate(_FLAMMABLE[rules.exits_flammable]))
-        self._open = bytearray(grid.open_cells.to_bytes(len(grid.terrain) // 8 + 1, "little"))
         self._edges: list[Cell] = []
-        self._burning = list(ignitions)
+        self._burning: list[Position] = []
+        self._open = grid.open_cells
         self._burn([grid.cell(position) for position in ignitions])
-        open_cells = int.from_bytes(self._open, "little")
         # The cells from which an exit that does not burn can be reached, as a bitboard.
-        self._reach = flood(grid.exit_cells, open_cells, grid)
+        self._reach = flood(grid.exit_cells, self._open, grid)
         self._coming: list[Blaze] = []
-        cut_off = cells_of(open_cells & ~self._reach)
-        self.now = Blaze((), (), tuple(ignitions), cut_off, rng.state)
+        cut_off = cells_of(self._open & ~self._reach)
+        self.now = Blaze((), (), tuple(self._burning), cut_off, rng.state)
 
     def after(self, step: int) -> Blaze:
         """Return the fire after the next step; ask for each step once, in order.
@@ -127,21 +126,17 @@ class Fire:
 
     def _look_ahead(self) -> None:
         """Compute the next spread steps, then, from the last to the first, what each cut off."""
-        grid, before, told = self._grid, self._reach, []
+        grid, burning, told = self._grid, self.now.burning, []
         for _ in range(self._ahead):
-            ignited = self._ignite()
-            self._burn(ignited)
-            ignitions = tuple([divmod(cell, grid.stride) for cell in ignited])
-            for position in ignitions:
-                insort(self._burning, position)
-            open_cells = int.from_bytes(self._open, "little")
-            told.append((ignited, ignitions, tuple(self._burning), self._rng.state, open_cells))
+            before, ignited = self._open, self._ignite()
+            ignitions = self._burn(ignited) if ignited else ()
+            burning = tuple(self._burning) if ignited else burning
+            told.append((ignited, ignitions, burning, self._rng.state, before, self._open))
         # Backwards in time the region with a way out only grows, by few cells a step.
-        self._reach = after = flood(grid.exit_cells, open_cells, grid)
-        for index in range(len(told) - 1, -1, -1):
-            ignited, ignitions, burning, state, open_cells = told[index]
-            earlier = flood(after | grid.exit_cells, told[index - 1][-1], grid) if index else before
-            lost = earlier & ~after & open_cells
+        self._reach = after = flood(grid.exit_cells, self._open, grid)
+        for ignited, ignitions, burning, state, opened, left in reversed(told):
+            earlier = after if opened == left else flood(after | grid.exit_cells, opened, grid)
+            lost = earlier & ~after & left
             cut_off = cells_of(lost) if lost else ()
             self._coming.append(Blaze(ignited, ignitions, burning, cut_off, state))
             after = earlier
@@ -167,12 +162,12 @@ class Fire:
                 "or is off the grid"
             )
 
-    def _burn(self, cells: list[Cell]) -> None:
-        """Set cells on fire, and move the frontier."""
-        fuel, left, stride = self._fuel, self._open, self._grid.stride
+    def _burn(self, cells: list[Cell]) -> tuple[Position, ...]:
+        """Set cells on fire, and move the frontier; return the cells' positions."""
+        fuel, stride = self._fuel, self._grid.stride
         for cell in cells:
             fuel[cell] = 0
-            left[cell >> 3] ^= 1 << (cell & 7)
+        self._open ^= board(cells)
         edges = [candidate for candidate in self._edges if fuel[candidate]]
         edges += [
             candidate
@@ -182,3 +177,7 @@ class Fire:
         ]
         edges.sort()
         self._edges = edges
+        positions = tuple([divmod(cell, stride) for cell in cells])
+        for position in positions:
+            insort(self._burning, position)
+        return positions

@@ -89,7 +89,8 @@ class Simulator:
         Raises `InvalidActionError`, with the state unchanged, unless `actions` maps exactly
         the active people to actions; `SimulationError` after the end of the episode.
         """
-        self._require_running()
+        if self._state.terminated:
+            raise self._over()
         return self.advance(read_actions(self._active, actions))
 
     def advance(self, choices: Sequence[Action]) -> StepRecord:
@@ -97,8 +98,9 @@ class Simulator:
 
         Raises `SimulationError` after the end of the episode.
         """
-        self._require_running()
         before, active = self._state, self._active
+        if before.terminated:
+            raise self._over()
         step = before.step + 1
         outcomes, cells = resolve_moves(
             self._grid, self._terrain, self._rules.enter_fire, self._cells, choices
@@ -125,11 +127,9 @@ class Simulator:
             self._state,
         )
 
-    def _require_running(self) -> None:
-        if self._state.terminated:
-            raise SimulationError(
-                f"step {self._state.step}: the episode is over; nothing can be played"
-            )
+    def _over(self) -> SimulationError:
+        step = self._state.step
+        return SimulationError(f"step {step}: the episode is over; nothing can be played")
 
     def _move(self, cells: list[Cell]) -> None:
         people, ids, stride = self._people, self._active, self._grid.stride
