@@ -15,7 +15,7 @@ from emberbench_dist.contract.document import Position
 from emberbench_dist.contract.observation import Rules
 from emberbench_dist.contract.rng import SplitMix64
 from emberbench_dist.errors import SimulationError
-from emberbench_dist.simulator.grid import EXIT, FLOOR, Cell, Grid, board, cells_of, flood
+from emberbench_dist.simulator.grid import EXIT, FLOOR, Cell, Grid, cells_of, flood
 
 
 class FireModel(Protocol):
@@ -103,6 +103,7 @@ class Fire:
         self._edges: list[Cell] = []
         self._burning: list[Position] = []
         self._open = grid.open_cells
+        self._bits = bytearray(self._open.to_bytes(len(grid.terrain) // 8 + 1, "little"))
         self._burn([grid.cell(position) for position in ignitions])
         # The cells from which an exit that does not burn can be reached, as a bitboard.
         self._reach = flood(grid.exit_cells, self._open, grid)
@@ -164,10 +165,11 @@ class Fire:
 
     def _burn(self, cells: list[Cell]) -> tuple[Position, ...]:
         """Set cells on fire, and move the frontier; return the cells' positions."""
-        fuel, stride = self._fuel, self._grid.stride
+        fuel, bits, stride = self._fuel, self._bits, self._grid.stride
         for cell in cells:
             fuel[cell] = 0
-        self._open ^= board(cells)
+            bits[cell >> 3] ^= 1 << (cell & 7)
+        self._open = int.from_bytes(bits, "little")
         edges = [candidate for candidate in self._edges if fuel[candidate]]
         edges += [
             candidate
