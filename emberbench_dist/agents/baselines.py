@@ -10,6 +10,8 @@ from emberbench_dist.contract.observation import GridMap, Observation, Status, s
 from emberbench_dist.contract.rng import SplitMix64
 from emberbench_dist.simulator.grid import Cell, board, grid_of
 
+_NEVER = 2**62  # a distance that no path has
+
 
 class Stay:
     """Nobody moves."""
@@ -60,7 +62,7 @@ class Greedy:
         """Start without a field."""
         self._map: GridMap | None = None
         self._burning: tuple[Position, ...] | None = None
-        self._field: ExitField | None = None
+        self._field: ExitField | WindingExitField | None = None
 
     def act(self, observation: Observation) -> dict[str, Action]:
         """Return each person's next step."""
@@ -72,7 +74,7 @@ class Greedy:
             if person.status is active
         }
 
-    def _field_for(self, observation: Observation) -> ExitField:
+    def _field_for(self, observation: Observation) -> ExitField | WindingExitField:
         """Keep the field for as long as nothing ignites."""
         if (
             self._field is None
@@ -80,7 +82,8 @@ class Greedy:
             or observation.map is not self._map
         ):
             self._map, self._burning = observation.map, observation.burning
-            self._field = ExitField(observation.map, observation.burning)
+            kind = WindingExitField if grid_of(observation.map).neighbours else ExitField
+            self._field = kind(observation.map, observation.burning)
         return self._field
 
 
@@ -125,5 +128,31 @@ class ExitField:
         byte, bit = cell >> 3, 1 << (cell & 7)
         for action, marked in self._marks:
             if marked[byte] & bit:
+                return action
+        return Action.STAY
+
+
+class WindingExitField:
+    """The same for maps on which a flood takes too many rounds: distances found by a search."""
+
+    def __init__(self, world: GridMap, burning: tuple[Position, ...]) -> None:
+        """Search the map from its exits, around `burning`."""
+        self._grid = grid = grid_of(world)
+        self._distance: dict[Cell, int] = dict.fromkeys(map(grid.cell, burning), _NEVER)
+        found = [cell for cell in grid.exits if cell not in self._distance]
+        self._distance.update(dict.fromkeys(found, 0))
+        for cell in found:
+            beyond = self._distance[cell] + 1
+            for near in grid.neighbours[cell]:
+                if near not in self._distance:
+                    self._distance[near] = beyond
+                    found.append(near)
+
+    def next_step(self, position: Position) -> Action:
+        """Return the action to take at `position`: `stay` on an exit or where no path is."""
+        cell = self._grid.cell(position)
+        nearer = self._distance.get(cell, _NEVER) - 1
+        for action, offset in self._grid.offsets.items():
+            if self._distance.get(cell + offset, _NEVER) == nearer:
                 return action
         return Action.STAY

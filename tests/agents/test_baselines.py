@@ -14,11 +14,19 @@ from strategies import scenario_documents, seeds
 from worlds import random_document, scenario, simulator
 
 from emberbench_dist.agents import baselines
-from emberbench_dist.agents.baselines import Counting, Greedy, Shuffle, Stay
+from emberbench_dist.agents.baselines import (
+    Counting,
+    ExitField,
+    Greedy,
+    Shuffle,
+    Stay,
+    WindingExitField,
+)
 from emberbench_dist.agents.execution import ReportsExecution
 from emberbench_dist.contract.actions import Action, check_actions
 from emberbench_dist.contract.observation import parse_observation, serialize_observation
 from emberbench_dist.contract.scenario import parse_scenario
+from emberbench_dist.simulator.grid import _neighbours, grid_of
 from emberbench_dist.simulator.record import record_episode
 from emberbench_dist.simulator.simulator import Simulator
 
@@ -123,6 +131,33 @@ def test_greedy_walks_neither_into_fire_nor_into_walls(document, seed):
     assert outcomes & {"blocked_fire", "blocked_wall", "blocked_boundary"} == set()
     causes = {casualty.cause for step in record.steps for casualty in step.casualties}
     assert causes <= {"fire_spread"}
+
+
+@pytest.mark.parametrize("size", [3, 5, 12, 30])
+def test_both_fields_of_greedy_are_the_same(size, monkeypatch):
+    """A search finds the steps that rounds find, wherever somebody may stand."""
+    rng = random.Random(size)
+    for _ in range(8):
+        world = parse_scenario(random_document(rng, size, 1)).map
+        grid = grid_of(world)
+        cells = [(row, col) for row in range(world.height) for col in range(world.width)]
+        burning = tuple(sorted(set(cells) - set(world.obstacles)))[:: rng.randrange(2, 9)]
+        rounds = ExitField(world, burning)
+        winding = replace(grid, neighbours=_neighbours(grid))
+        monkeypatch.setattr(baselines, "grid_of", lambda _, grid=winding: grid)
+        search = WindingExitField(world, burning)
+        monkeypatch.undo()
+        inside = [cell for cell in cells if cell not in world.obstacles and cell not in burning]
+        assert [search.next_step(cell) for cell in inside] == list(map(rounds.next_step, inside))
+
+
+def test_greedy_searches_a_map_that_winds():
+    """In a corridor that goes to and fro, greedy follows it around every corner."""
+    halls, walls = ". " * 32, ("# " * 31 + ". ", ". " + "# " * 31)
+    rows = ["E " + halls[2:], *(row for turn in range(15) for row in (walls[turn % 2], halls))]
+    world = scenario("\n".join([*rows[:-1], "a " + halls[2:]]))
+    assert grid_of(world.map).neighbours
+    assert_same(Greedy(), plain_policies.greedy, world, 1)
 
 
 def test_greedy_goes_a_long_way():
