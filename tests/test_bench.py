@@ -16,8 +16,8 @@ PAGE = ROOT / "docs" / "performance.md"
 POGEMA = ["pogema-16x16", "pogema-32x32", "pogema-64x64"]
 TRIED = [
     *("simulator-16x16", "simulator-32x32", "simulator-64x64"),
-    *("flood-open", "flood-rooms", "flood-serpentine"),
-    *("evaluation", "greedy-32x32", "greedy-64x64", "verify"),
+    *("flood-open", "flood-rooms", "flood-maze", "flood-serpentine"),
+    *("evaluation", "greedy-32x32", "greedy-64x64", "verify", "verify-short"),
     *("distributed-0.2ms", "distributed-2ms", "driver-cpu", "driver-ledger", "distributed-20ms"),
     *("mixed", "one-episode", "help", "import"),
     *("loop-memory", "loop-episode", "artifact", "artifact-memory", "resume", "resume-memory"),
@@ -64,7 +64,7 @@ def result(ratio, *, most=None, least=None, tolerance=0.25):
         ([], {*TRIED, *POGEMA}),
         (["--tiny"], {*TRIED}),
         (["--quick"], {name for name in TRIED if name.partition("-")[0] not in SLOW}),
-        (["simulator", "verify"], {*TRIED[:3], "verify"}),
+        (["simulator", "verify"], {*TRIED[:3], "verify", "verify-short"}),
         (["distributed-2ms"], {"distributed-2ms"}),
     ],
     ids=["all", "tiny", "quick", "two names", "not the row beside it"],

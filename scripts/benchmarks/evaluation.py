@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import random
 import time
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from functools import cache, partial
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+from worlds import random_document
 
 from benchmarks.processes import new_folder
 from benchmarks.rows import Benchmark, Row, Sample, Scale, at_least, at_most, cpu_seconds
@@ -99,28 +102,41 @@ def greedy_step(size: int, people: int, scale: Scale) -> tuple[Sample]:
 
 
 class Played(NamedTuple):
-    """A manifest of small episodes, and the files of its evaluation."""
+    """A manifest, and the files of its evaluation."""
 
     manifest: Manifest
     artifact: Path
     traces: Path
 
 
+def halls(count: int) -> list[tuple[dict[str, Any], dict[str, int]]]:
+    """Return small worlds, which are left within ten steps, and the seeds of each."""
+    return [(hall(f"hall-{width}", width), {"first": 0, "count": count // 2}) for width in (6, 9)]
+
+
+def ordinary(count: int) -> list[tuple[dict[str, Any], dict[str, int]]]:
+    """Return a world of 16x16 cells with 8 people, and its seeds."""
+    document = random_document(random.Random(16), 16, 8, max_steps=60)
+    return [(document, {"first": 0, "count": count})]
+
+
+Worlds = Callable[[int], list[tuple[dict[str, Any], dict[str, int]]]]
+
+
 @cache
-def played(count: int) -> Played:
-    """Evaluate small episodes, half of them in each of two halls."""
+def played(worlds: Worlds, count: int) -> Played:
+    """Let the greedy agent play so many episodes."""
     folder = new_folder("verify")
-    halls = [(hall(f"hall-{width}", width), {"first": 0, "count": count // 2}) for width in (6, 9)]
-    manifest = load_manifest(write_manifest(folder, halls))
+    manifest = load_manifest(write_manifest(folder, worlds(count)))
     result = evaluate(manifest, Greedy)
     (folder / "artifact.jsonl").write_bytes(result.artifact)
     (folder / "traces.jsonl").write_bytes(result.traces)
     return Played(manifest, folder / "artifact.jsonl", folder / "traces.jsonl")
 
 
-def verified_steps(scale: Scale) -> tuple[Sample]:
+def verified_steps(worlds: Worlds, counts: tuple[int, int, int], scale: Scale) -> tuple[Sample]:
     """Verify an artifact in this process; play the same episodes in the simulator alone."""
-    files = played(scale.of(100_000, 2_000, 20))
+    files = played(worlds, scale.of(*counts))
     job = Verifier(files.manifest.scenarios).verify
     ours = cpu_seconds(lambda: verify_files(*files, lambda: nullcontext(InProcessPool(job))))
     steps, plain = _replayed(files)
@@ -183,16 +199,22 @@ BENCHMARKS = (
         )
         for size, people in ((32, 32), (64, 128))
     ),
-    Benchmark(
-        verified_steps,
-        (
-            Row(
-                "verify",
-                "verify_files in one process, small episodes",
-                "the simulator alone, observing and stepping",
-                "steps/s",
-                at_least(0.85),
+    *(
+        Benchmark(
+            partial(verified_steps, worlds, counts),
+            (
+                Row(
+                    name,
+                    f"verify_files in one process, {told}",
+                    "the simulator alone, observing and stepping",
+                    "steps/s",
+                    at_least(0.85),
+                ),
             ),
-        ),
+        )
+        for name, told, worlds, counts in (
+            ("verify", "16x16, 8 people", ordinary, (100_000, 500, 4)),
+            ("verify-short", "episodes of ten steps", halls, (100_000, 2_000, 20)),
+        )
     ),
 )
