@@ -9,6 +9,7 @@ from typing import Any
 from emberbench_dist.contract.actions import Action
 from emberbench_dist.contract.canonical import canonical_json, parse_json
 from emberbench_dist.contract.document import MAX_SIDE, Node, Position, class_name
+from emberbench_dist.contract.frozen import frozen
 from emberbench_dist.contract.versions import OBSERVATION_VERSION
 from emberbench_dist.errors import ObservationFormatError
 
@@ -74,7 +75,7 @@ class Rules:
         return {name: getattr(self, name) for name in _RULE_KEYS}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PersonView:
     """One person: id, last position and status."""
 
@@ -87,7 +88,7 @@ class PersonView:
         return {"id": self.id, "position": list(self.position), "status": self.status.value}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Observation:
     """The model-visible state before a step; people by id, burning cells row-major."""
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from emberbench_dist.contract.actions import Action
 from emberbench_dist.contract.document import Position
+from emberbench_dist.contract.frozen import frozen
 from emberbench_dist.contract.observation import PersonView
 from emberbench_dist.simulator.movement import Outcome
 
@@ -26,7 +27,7 @@ class Cause(StrEnum):
     FIRE_SPREAD = "fire_spread"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RngState:
     """The position of each random stream, an unsigned 64-bit integer."""
 
@@ -37,7 +38,7 @@ class RngState:
         return {"fire": self.fire}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SimulationState:
     """A snapshot between two steps; evaluator-private (contract: State)."""
 
