@@ -231,7 +231,7 @@ class Ledger:
 
     def results(self, stop: int = _EVERY) -> Iterator[EpisodeResult]:
         """Yield every committed episode below `stop`, in order, each checked against its digest."""
-        for rows in self._blocks(_COLUMNS, stop):
+        for rows in self._blocks(_COLUMNS, _below(self.committed(), stop)):
             for row in rows:
                 yield self._checked(row)
 
@@ -241,21 +241,22 @@ class Ledger:
         return self._checked(rows[0]) if rows else None
 
     def lines(self, stop: int) -> Iterator[Lines]:
-        """Yield what the artifact needs of the committed episodes below `stop`, in order, checked.
+        """Yield what the artifact needs of the episodes below `stop`, all committed, checked.
 
         Some at a time; the other half of each row is not read.
         """
-        for rows in self._blocks("episode, digest, line, trace, metrics", stop):
+        for rows in self._blocks("episode, digest, line, trace, metrics", [range(stop)]):
             episodes, digests, *columns = zip(*rows, strict=True)
             self._require_sealed(episodes, columns, digests, slice(HALF))
             yield Lines(*columns)
 
-    def counts(self, stop: int = _EVERY) -> Iterator[Counts]:
-        """Yield what the tables need of the committed episodes below `stop`, in order, checked.
+    def counts(self, committed: list[range]) -> Iterator[Counts]:
+        """Yield what the tables need of episodes that are committed, in order, checked.
 
         Some at a time; the other half of each row is not read.
         """
-        for rows in self._blocks("episode, digest, metrics, people, steps, execution", stop):
+        half = "episode, digest, metrics, people, steps, execution"
+        for rows in self._blocks(half, committed):
             episodes, digests, *columns = zip(*rows, strict=True)
             self._require_sealed(episodes, columns, digests, slice(HALF, None))
             yield Counts(episodes, *columns)
@@ -263,7 +264,7 @@ class Ledger:
     def totals(self, stop: int = _EVERY) -> Metrics:
         """Return the footer's totals over the committed episodes below `stop`."""
         found = Totals()
-        for block in self.counts(stop):
+        for block in self.counts(_below(self.committed(), stop)):
             found.add(block.metrics)
         return found.totals()
 
@@ -320,8 +321,8 @@ class Ledger:
             "`dist-eval repair` drops it, and resume plays it again"
         )
 
-    def _blocks(self, columns: str, stop: int) -> Iterator[list[Any]]:
-        """Yield the rows of what is committed now, in order, some at a time.
+    def _blocks(self, columns: str, committed: list[range]) -> Iterator[list[Any]]:
+        """Yield the rows of committed episodes, in order, some at a time.
 
         Each statement is short: a driver that wants to commit waits for no reader.
         """
@@ -329,9 +330,9 @@ class Ledger:
             f"SELECT {columns} FROM episodes NOT INDEXED "  # noqa: S608 - constants
             "WHERE episode >= ? AND episode < ? ORDER BY episode"
         )
-        for span in self.committed():
-            for start in range(span.start, min(span.stop, stop), _CHUNK):
-                end = min(start + _CHUNK, span.stop, stop)
+        for span in committed:
+            for start in range(span.start, span.stop, _CHUNK):
+                end = min(start + _CHUNK, span.stop)
                 with explaining(self._name):
                     rows = self._connection.execute(query, (start, end)).fetchall()
                 if [row[0] for row in rows] != [*range(start, end)]:
@@ -361,6 +362,10 @@ class Ledger:
                 if self._connection.in_transaction:
                     self._connection.execute("ROLLBACK")
                 raise
+
+
+def _below(spans: list[range], stop: int) -> list[range]:
+    return [range(span.start, min(span.stop, stop)) for span in spans]
 
 
 def _sealed_meta(meta: Mapping[str, str]) -> dict[str, str]:

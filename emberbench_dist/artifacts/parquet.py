@@ -87,7 +87,7 @@ def _unreadable(path: Path, error: Exception) -> ArtifactError:
     return ArtifactError(f"{path}: cannot be read, `dist-eval export` writes it anew: {told}")
 
 
-def _origin(manifest: Manifest, ledger: Ledger) -> Origin:
+def _origin(manifest: Manifest, ledger: Ledger, committed: int) -> Origin:
     meta = ledger.meta()
     part = Slice.parse(meta.get("slice", str(Slice())))
     return Origin(
@@ -96,7 +96,7 @@ def _origin(manifest: Manifest, ledger: Ledger) -> Origin:
         agent_spec=meta.get("agent_spec"),
         slice=str(part),
         planned=len(part.episodes(len(manifest))),
-        committed=sum(map(len, ledger.committed())),
+        committed=committed,
         manifest=manifest.documents()["manifest"],
     )
 
@@ -110,12 +110,12 @@ def _metadata(origin: Origin) -> dict[bytes, bytes]:
 
 def write_tables(
     manifest: Manifest, ledger: Ledger, folder: RunFolder, *, steps: bool = True
-) -> None:
-    """Write every table of the committed episodes (`steps.parquet` only where asked for).
+) -> list[str]:
+    """Write the tables of the committed episodes (steps only where asked for); return which.
 
-    One pass over the ledger, in bounded memory; all tables appear, or none.
+    One pass over the ledger, in bounded memory; where a row is damaged, no table changes.
     """
-    columns, failures = Columns(manifest), ledger.failures()
+    columns, failures, committed = Columns(manifest), ledger.failures(), ledger.committed()
     makers: dict[str, Maker[Counts]] = {
         "episodes": columns.episodes,
         "people": columns.people,
@@ -124,24 +124,27 @@ def write_tables(
     }
     if not steps:
         del makers["steps"]
-    metadata = _metadata(_origin(manifest, ledger))
-    write_files(folder, makers, batches(ledger.counts()), metadata)
+    origin = _origin(manifest, ledger, sum(map(len, committed)))
+    write_files(folder, makers, batches(ledger.counts(committed)), origin)
     if failures:
-        write_files(folder, {"failures": columns.failures}, [failures], metadata)
-    for name in TABLE.keys() - makers.keys() - ({"failures"} if failures else set()):
+        write_files(folder, {"failures": columns.failures}, [failures], origin)
+    names = [*makers, "failures"] if failures else [*makers]
+    for name in TABLE.keys() - set(names):
         remove(folder.table(name))
+    return names
 
 
 def write_files(
     folder: RunFolder,
     makers: Mapping[str, Maker[Item]],
     blocks: Iterable[Item],
-    metadata: dict[bytes, bytes],
+    origin: Origin,
 ) -> None:
     """Write some tables, each block of rows by what makes the columns of a table.
 
     A block is written while the next one is read.
     """
+    metadata = _metadata(origin)
     with ExitStack() as stack:
         files = {name: stack.enter_context(_file(folder, name, metadata)) for name in makers}
 

@@ -11,12 +11,13 @@ from benchmarks.processes import call, new_folder
 from benchmarks.rows import Benchmark, Row, Sample, Scale, at_most, seconds
 from benchmarks.synthetic import finished_run
 from emberbench_dist.artifacts.ledger import Ledger
-from emberbench_dist.artifacts.parquet import batches, write_files, write_tables
+from emberbench_dist.artifacts.parquet import Origin, batches, write_files, write_tables
 from emberbench_dist.artifacts.parquet_columns import Columns
 from emberbench_dist.artifacts.run_folder import RunFolder
 from emberbench_dist.evaluation.manifest import load_manifest
 
 _ROW_GROUP = 50_000
+_NOBODY = Origin("", "", None, "1/1", 0, 0, None)
 
 
 def write(path: str, run_folder: str, out: str, steps: str) -> float:
@@ -27,7 +28,11 @@ def write(path: str, run_folder: str, out: str, steps: str) -> float:
         if not steps:
             return seconds(partial(write_tables, manifest, ledger, target, steps=False))
         maker = {"steps": Columns(manifest).steps}
-        return seconds(lambda: write_files(target, maker, batches(ledger.counts()), {}))
+        blocks, origin = (
+            batches(ledger.counts(ledger.committed())),
+            Origin("", "", None, "1/1", 0, 0, None),
+        )
+        return seconds(lambda: write_files(target, maker, blocks, origin))
 
 
 def rewrite(folder: str) -> float:

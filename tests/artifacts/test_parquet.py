@@ -15,7 +15,7 @@ from emberbench_dist.agents.baselines import Greedy
 from emberbench_dist.agents.execution import StepExecution
 from emberbench_dist.artifacts import parquet
 from emberbench_dist.artifacts.ledger import Ledger
-from emberbench_dist.artifacts.parquet import write_files, write_tables
+from emberbench_dist.artifacts.parquet import Origin, write_files, write_tables
 from emberbench_dist.artifacts.parquet_columns import Columns
 from emberbench_dist.artifacts.run_folder import RunFolder
 from emberbench_dist.artifacts.tables import TABLE
@@ -302,6 +302,9 @@ def test_tables_of_no_episode_have_columns_and_no_rows(tmp_path, manifest):
         assert (table.num_rows, table.column_names) == (0, [column for column, _ in columns])
 
 
+ORIGIN = Origin("test", "0" * 64, None, "1/1", 9, 9, None)
+
+
 def test_row_groups_hold_50_000_rows(tmp_path):
     """Rows come in groups of a fixed size, the last one smaller, however they came in blocks."""
     blocks = [range(70_000), range(70_000, 70_001), range(70_001, 100_001)]
@@ -309,7 +312,7 @@ def test_row_groups_hold_50_000_rows(tmp_path):
     def make(block):
         return [pa.array(block, pa.int64()), *(pa.nulls(len(block), pa.int64()) for _ in range(7))]
 
-    write_files(RunFolder(tmp_path), {"steps": make}, blocks, {})
+    write_files(RunFolder(tmp_path), {"steps": make}, blocks, ORIGIN)
     metadata = pq.read_metadata(tmp_path / "steps.parquet")
     groups = [metadata.row_group(number).num_rows for number in range(metadata.num_row_groups)]
     assert groups == [50_000, 50_000, 1]

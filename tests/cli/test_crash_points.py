@@ -22,7 +22,7 @@ from manifests import hall, write_manifest
 
 TABLES = {f"{name}.parquet" for name in ("episodes", "people", "steps", "execution")}
 FILES = {"ledger.sqlite", "artifact.jsonl", "traces.jsonl", "run.json"} | TABLES
-TRANSACTIONS = {"session", "commit"}
+TRANSACTIONS = {"session", "commit", "files"}
 
 
 @pytest.fixture(scope="module")
