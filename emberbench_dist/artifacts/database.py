@@ -2,30 +2,31 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from emberbench_dist.errors import DiskFullError, LedgerError, RunFolderError
-from emberbench_dist.evaluation.metrics import FLOAT_METRICS, INTEGER_METRICS
 
 Connection = sqlite3.Connection
 
 APPLICATION_ID = 0x454D4252  # "EMBR"
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 _BUSY_SECONDS = 60.0
 _HEADER_BYTES = 100
-_LEAF = 13  # first byte of a page with rows of a table
-_SCHEMA = f"""
+_SCHEMA = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
 CREATE TABLE documents (name TEXT PRIMARY KEY, body BLOB NOT NULL) STRICT;
 CREATE TABLE episodes (
-    episode INTEGER PRIMARY KEY, line BLOB NOT NULL, trace BLOB NOT NULL,
-    {", ".join(f"{name} INTEGER" for name in INTEGER_METRICS)},
-    {", ".join(f"{name} REAL" for name in FLOAT_METRICS)},
-    execution BLOB NOT NULL, digest BLOB NOT NULL
+    episode INTEGER PRIMARY KEY, digest BLOB NOT NULL, metrics BLOB NOT NULL,
+    people BLOB NOT NULL, steps BLOB NOT NULL, execution BLOB NOT NULL,
+    line BLOB NOT NULL, trace BLOB NOT NULL
+) STRICT;
+CREATE INDEX numbers ON episodes (episode);
+CREATE TABLE files (
+    name TEXT PRIMARY KEY, size INTEGER NOT NULL, modified INTEGER NOT NULL,
+    committed INTEGER NOT NULL
 ) STRICT;
 CREATE TABLE failures (
     episode INTEGER PRIMARY KEY, scenario_id TEXT NOT NULL, seed TEXT NOT NULL, step INTEGER,
@@ -65,8 +66,10 @@ def create_database(
 def connect(path: Path | None) -> Connection:
     """Open a database for writing: rollback journal, every commit synced to the disk.
 
-    `LedgerError` where its pages do not fit together: what is written there could be lost.
+    Where the last writer did not close it, its pages are checked: `LedgerError` unless they fit
+    together. Elsewhere a page is checked when it is read, and a row by its digest.
     """
+    unclean = path is not None and Path(f"{path}-journal").exists()
     with explaining(str(path)):
         connection = sqlite3.connect(
             path or ":memory:", timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
@@ -75,14 +78,33 @@ def connect(path: Path | None) -> Connection:
         with explaining(str(path)):
             connection.execute("PRAGMA journal_mode = TRUNCATE")
             connection.execute("PRAGMA synchronous = FULL")
-            (answer,) = connection.execute("PRAGMA quick_check(1)").fetchone()
-        if answer != "ok":
-            told = " ".join(answer.split())
-            raise LedgerError(f"{path}: is damaged, `dist-eval repair` keeps what is sound: {told}")
+            if unclean:
+                _require_fitting_pages(connection, path)
     except RunFolderError:
         connection.close()
         raise
     return connection
+
+
+def _require_fitting_pages(connection: Connection, path: Path | None) -> None:
+    (answer,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+    if answer != "ok":
+        told = " ".join(answer.split())
+        raise LedgerError(f"{path}: is damaged, `dist-eval repair` keeps what is sound: {told}")
+
+
+def new_content() -> bytes:
+    """Return the bytes of a ledger in which nothing is; its first page is that of every ledger."""
+    with closing(create_database(None, {}, {})) as connection:
+        return connection.serialize()
+
+
+def root_page(path: Path, table: str) -> int:
+    """Return the number of the page where a table begins, from 1."""
+    with closing(connect_read_only(path)) as connection, explaining(str(path)):
+        query = "SELECT rootpage FROM sqlite_schema WHERE name = ?"
+        (root,) = connection.execute(query, (table,)).fetchone()
+    return int(root)
 
 
 def disconnect(connection: Connection) -> None:
@@ -97,33 +119,6 @@ def forget(path: Path) -> None:
     """Remove a database that was not finished; its journal would spoil the next of that name."""
     for part in (path, Path(f"{path}-journal")):
         part.unlink(missing_ok=True)
-
-
-def renew_first_page(path: Path) -> None:
-    """Give a damaged ledger the first page of a new one: header and schema, always the same."""
-    with closing(create_database(None, {}, {})) as connection:
-        new = connection.serialize()
-    size = int.from_bytes(new[16:18], "big")
-    pages = max(-(-path.stat().st_size // size), len(new) // size)
-    with path.open("r+b") as file:
-        file.write(new[:28] + pages.to_bytes(4, "big") + new[32:size])
-        file.write(new[file.seek(0, os.SEEK_END) :])  # where it was cut shorter than a new one
-        file.truncate(pages * size)
-
-
-def each_leaf(path: Path, table: str) -> Iterator[None]:
-    """Put every page of rows in the file where a table begins, to be read alone, one by one."""
-    with closing(connect_read_only(path)) as connection, explaining(str(path)):
-        query = "SELECT rootpage FROM sqlite_schema WHERE name = ?"
-        (root,) = connection.execute(query, (table,)).fetchone()
-        (size,) = connection.execute("PRAGMA page_size").fetchone()
-    with path.open("r+b", buffering=0) as file:
-        begin = os.pread(file.fileno(), size, (root - 1) * size)
-        for place in range(0, path.stat().st_size, size):
-            page = begin if place == (root - 1) * size else os.pread(file.fileno(), size, place)
-            if page[0] == _LEAF:
-                os.pwrite(file.fileno(), page, (root - 1) * size)
-                yield
 
 
 def connect_read_only(path: Path) -> Connection:

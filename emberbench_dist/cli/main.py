@@ -26,6 +26,7 @@ _COMMANDS = {
     "record": "Write the run record of a committed episode.",
     "replay": "Check a run record.",
     "merge": "Join the slices of a run.",
+    "export": "Make the Parquet tables again.",
     "repair": "Drop the damaged rows of a ledger.",
     "agents": "List the agents known by name.",
 }

@@ -6,7 +6,7 @@ every part to the plain encoder.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from json.encoder import encode_basestring_ascii
 
@@ -14,7 +14,7 @@ from emberbench_dist.contract.canonical import sha256_hex
 from emberbench_dist.contract.document import Position
 from emberbench_dist.contract.scenario import Scenario
 from emberbench_dist.evaluation.manifest import Episode
-from emberbench_dist.evaluation.metrics import METRICS, Metrics, Tally
+from emberbench_dist.evaluation.metrics import METRICS, Fate, Metrics
 from emberbench_dist.simulator.state import SimulationState
 
 _SORTED_METRICS = sorted(METRICS)
@@ -31,15 +31,20 @@ def trace_line(trace: Sequence[str], episode: int | None = None) -> str:
     return f'{{"actions":[{actions}]{number}}}'
 
 
-def episode_line(
-    episode: Episode, scenario: Scenario, tally: Tally, metrics: Metrics, trace: Sequence[str]
+def episode_line(  # noqa: PLR0917 - the parts of a line
+    episode: Episode,
+    scenario: Scenario,
+    end: SimulationState,
+    metrics: Metrics,
+    fates: Iterable[Fate],
+    trace: Sequence[str],
 ) -> str:
     """Return the line of an episode in the artifact."""
     return (
-        f'{{"episode":{episode.index},"final_state_sha256":"{sha256_hex(state_text(tally.state))}",'
-        f'"kind":"episode","metrics":{metrics_text(metrics)},"people":{people_text(tally)},'
+        f'{{"episode":{episode.index},"final_state_sha256":"{sha256_hex(state_text(end))}",'
+        f'"kind":"episode","metrics":{metrics_text(metrics)},"people":{people_text(fates)},'
         f'"scenario_hash":"{scenario.scenario_hash}","scenario_id":"{scenario.scenario_id}",'
-        f'"seed":{episode.seed},"termination_reason":{_text(tally.state.termination_reason)},'
+        f'"seed":{episode.seed},"termination_reason":{_text(end.termination_reason)},'
         f'"trace_sha256":"{sha256_hex(trace_line(trace))}"}}'
     )
 
@@ -68,13 +73,13 @@ def state_text(state: SimulationState) -> str:
     )
 
 
-def people_text(tally: Tally) -> str:
+def people_text(fates: Iterable[Fate]) -> str:
     """Return the canonical text of the artifact's `people`: what became of each, by id."""
     entries = [
         f'{{"cause":{_text(cause)},"exit":{_text(exit)},"id":{_text(person.id)},'
         f'"position":{_cell(person.position)},'
         f'"status":"{person.status}","step":{"null" if step is None else step}}}'
-        for person, step, exit, cause in tally.fates()
+        for person, step, exit, cause in fates
     ]
     return f"[{','.join(entries)}]"
 

@@ -32,8 +32,12 @@ FLOAT_METRICS = ("evacuation_rate", "casualty_rate", "mean_evacuation_step")
 METRICS = (*INTEGER_METRICS, *FLOAT_METRICS)
 # What a footer adds up over episodes: a last step has no sum.
 SUMMED_METRICS = tuple(name for name in INTEGER_METRICS if name != "last_evacuation_step")
+# What is counted of the initial state and after each step, people and cells.
+STEP_COUNTS = ("evacuated", "casualties", "burning", "ignited", "trapped")
 
 Metrics = dict[str, Any]
+# A person at the end, and the step, exit and cause of what became of them.
+Fate = tuple[PersonView, int | None, str | None, Cause | None]
 
 _OUTCOMES = tuple(outcome.value for outcome in Outcome)
 
@@ -48,6 +52,7 @@ class Tally:
         self.ever_trapped = set(initial.trapped)
         self.evacuated: dict[str, tuple[int, str]] = {}
         self.lost: dict[str, tuple[int, Cause]] = {}
+        self.counts = [0, 0, len(initial.burning), 0, len(initial.trapped)]
 
     def add(self, record: StepRecord) -> None:
         """Take one step in."""
@@ -59,6 +64,13 @@ class Tally:
             self.evacuated[evacuation.id] = (record.step, evacuation.exit)
         for casualty in record.casualties:
             self.lost[casualty.id] = (record.step, casualty.cause)
+        self.counts += (
+            len(self.evacuated),
+            len(self.lost),
+            len(record.state.burning),
+            len(record.ignitions),
+            len(record.state.trapped),
+        )
 
     def metrics(self, scenario: Scenario) -> Metrics:
         """Return every metric under its name."""
@@ -85,8 +97,8 @@ class Tally:
             "mean_evacuation_step": sum(steps) / len(steps) if steps else None,
         }
 
-    def fates(self) -> Iterator[tuple[PersonView, int | None, str | None, Cause | None]]:
-        """Yield each person by id, with the step, exit and cause of what became of them."""
+    def fates(self) -> Iterator[Fate]:
+        """Yield what became of each person, by id."""
         for person in self.state.people:
             if person.status is Status.EVACUATED:
                 step, exit = self.evacuated[person.id]

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 from emberbench_dist.artifacts.artifact import footer, header
 from emberbench_dist.contract.canonical import canonical_json
 from emberbench_dist.errors import ArtifactError
 from emberbench_dist.evaluation.manifest import Manifest
-from emberbench_dist.evaluation.metrics import METRICS, SUMMED_METRICS, totals
+from emberbench_dist.evaluation.packing import Totals
 from emberbench_dist.evaluation.verify import Claim, Verdict
 from emberbench_dist.runner.pool import OpenPool, spread
 
@@ -126,22 +126,13 @@ class _Verdicts:
         self._report = report
         self._done = 0
         self._wrong: Verdict | None = None
-        self._sums = dict.fromkeys(SUMMED_METRICS, 0)
-        self._rates: list[float] = []
+        self._totals = Totals()
 
     def take(self, verdicts: list[Verdict]) -> None:
-        wrong = [verdict for verdict in verdicts if verdict.wrong]
-        self._wrong = min(
-            [*wrong, *([self._wrong] if self._wrong else [])],
-            key=lambda verdict: verdict.episode,
-            default=None,
-        )
-        if verdicts and not wrong:
-            columns = zip(*[verdict.metrics for verdict in verdicts], strict=True)
-            metrics: dict[str, Any] = dict(zip(METRICS, columns, strict=True))
-            for name in SUMMED_METRICS:
-                self._sums[name] += sum(metrics[name])
-            self._rates.extend(metrics["evacuation_rate"])
+        for verdict in verdicts:
+            if verdict.wrong and (self._wrong is None or verdict.episode < self._wrong.episode):
+                self._wrong = verdict
+        self._totals.add([verdict.metrics for verdict in verdicts if not verdict.wrong])
         self._done += len(verdicts)
         self._report(self._done)
 
@@ -158,7 +149,7 @@ class _Verdicts:
             reading.body.hexdigest(),
             reading.count,
             len(reading.manifest),
-            totals(self._sums, self._rates, reading.count),
+            self._totals.totals(),
         )
         if reading.footer != canonical_json(expected).encode() + b"\n":
             rule = _wrong_key(reading.footer, expected)

