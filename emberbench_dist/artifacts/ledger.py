@@ -229,13 +229,13 @@ class Ledger:
                 "FROM episodes INDEXED BY numbers) GROUP BY island) ORDER BY first"
             )
         )
-        counted, spans = int(rows[0][0]), [range(*row[1:3]) for row in rows if row[3]]
+        counted, spans = rows[0][0], [range(*row[1:3]) for row in rows if row[3]]
         held = sum(row[3] or 0 for row in rows)
         apart = all(one.stop < other.start for one, other in pairwise(spans))
         if not held == counted == sum(map(len, spans)) or not apart:
             raise LedgerError(
-                f"{self._name}: holds {held} episodes, but its sessions committed {counted}, each "
-                "once; `dist-eval repair` keeps what is sound"
+                f"{self._name}: holds {held} episodes, but its sessions committed {counted:.0f}, "
+                "each once; `dist-eval repair` keeps what is sound"
             )
         return spans
 
@@ -296,7 +296,7 @@ class Ledger:
         return sorted(known) == sorted(self._notes(files))
 
     def _notes(self, files: Iterable[Path]) -> list[tuple[str, int, int, int]]:
-        committed = sum(map(len, self.committed()))
+        committed = sum(count for _, _, count in self.sessions())
         states = [(path.name, path.stat()) for path in files if path.exists()]
         return [(name, one.st_size, one.st_mtime_ns, committed) for name, one in states]
 
