@@ -28,6 +28,8 @@ _QUIET = {
     "RAY_task_events_report_interval_ms": "0",
     "RAY_worker_niceness": "0",
     "RAY_DEDUP_LOGS": "0",
+    # A batch's answers are in the reply itself: its way through the object store costs more.
+    "RAY_max_direct_call_object_size": str(4 * _MIB),
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
     "PYTHONHASHSEED": "0",
 }

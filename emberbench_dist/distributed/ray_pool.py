@@ -17,6 +17,7 @@ from emberbench_dist.runner.pool import Event, Finished, Joined, Lost
 from emberbench_dist.runner.schedule import WorkerId
 
 _MAX_FAILED_STARTS = 3
+_LINGER_SECONDS = 0.2
 _PATIENCE_SECONDS = 5.0
 _GROWTH_SECONDS = 3.0
 # Lost with its node, not by its own doing: nothing is charged to an episode.
@@ -29,6 +30,8 @@ class RayPool:
     `workers` None is one for each CPU of the cluster, also of nodes that join later. `fresh`
     gives every batch a process of its own. `gone` says what of Ray itself has died.
     """
+
+    linger = _LINGER_SECONDS
 
     def __init__(
         self,

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from emberbench_dist.artifacts.ledger import Ledger
 from emberbench_dist.artifacts.playing import Playing, read_note, read_notes
-from emberbench_dist.evaluation.episode import EpisodeResult, Failure
+from emberbench_dist.evaluation.episode import EpisodeResult, Failure, Outcome
 from emberbench_dist.evaluation.manifest import Manifest
 from emberbench_dist.runner.pool import Event, Finished, Joined, Lost, Pool
 from emberbench_dist.runner.schedule import SLICE_SECONDS, Crash, Schedule
@@ -74,8 +74,12 @@ class Drive:
     seconds: float = 0.0
     interrupted: bool = False
     stalled: str = ""
+    _results: list[EpisodeResult] = field(default_factory=list)
+    _failures: list[Failure] = field(default_factory=list)
     _started: float | None = None
     _moved: float = 0.0
+    _committed_at: float = 0.0
+    _deadline: float = float("inf")
 
     @property
     def failure(self) -> Failure | None:
@@ -83,22 +87,34 @@ class Drive:
         return self.failures[min(self.failures)] if self.failures else None
 
     def run(self, pool: Pool) -> None:
-        """Drive the pool until nothing is left to start, or the caller asks to stop."""
-        deadline = float("inf")
+        """Drive the pool until nothing is left to start, or the caller asks to stop.
+
+        Outcomes of a short while become durable together, and count only then.
+        """
         self._moved = time.monotonic()
-        while not self.schedule.done and not self.stalled and time.monotonic() < deadline:
-            if not self.interrupted and self.controls.stop():
-                self.interrupted = True
-                deadline = time.monotonic() + self.controls.grace_seconds
-            if self.interrupted and not self.schedule.in_flight:
-                return
-            if not self.interrupted:
-                self._hand_out(pool)
-            self._take_in(pool.wait(_POLL_SECONDS))
-            if self._started is not None:
-                self.seconds = time.monotonic() - self._started
-            self._look_for_stall()
-            self.controls.report(self._progress(pool.note()))
+        try:
+            while self._goes_on():
+                holds = self._results or self._failures
+                self._take_in(pool.wait(pool.linger if holds else _POLL_SECONDS))
+                self._listen()
+                if not self.interrupted:
+                    # Before the commit: workers play while the disk is waited for.
+                    self._hand_out(pool)
+                if self._is_due(pool.linger):
+                    self._commit()
+                    self.controls.report(self._progress(pool.note()))
+                self._look_for_stall()
+        finally:
+            self._commit()
+
+    def _goes_on(self) -> bool:
+        under_way = self.schedule.in_flight > 0 if self.interrupted else not self.schedule.done
+        return under_way and not self.stalled and time.monotonic() < self._deadline
+
+    def _listen(self) -> None:
+        if not self.interrupted and self.controls.stop():
+            self.interrupted = True
+            self._deadline = time.monotonic() + self.controls.grace_seconds
 
     def _hand_out(self, pool: Pool) -> None:
         for worker in self.schedule.workers:
@@ -108,9 +124,7 @@ class Drive:
                 self._started = self._started or time.monotonic()
 
     def _take_in(self, events: list[Event]) -> None:
-        """Note what became of each batch, then commit it all at once."""
-        results: list[EpisodeResult] = []
-        failures: list[Failure] = []
+        """Note what became of each batch, and hold its outcomes."""
         for event in events:
             match event:
                 case Joined(worker):
@@ -118,19 +132,38 @@ class Drive:
                     self._moved = time.monotonic()
                 case Finished(worker, outcomes):
                     self.schedule.finished(worker, len(outcomes))
-                    results += [one for one in outcomes if isinstance(one, EpisodeResult)]
-                    failures += [one for one in outcomes if isinstance(one, Failure)]
+                    self._hold(outcomes)
                 case Lost(worker, reason, charged):
                     crash = self._lose(worker, charged=charged)
                     if crash is not None and crash.final:
-                        failures.append(self._crashed(crash, reason))
-        for failure in failures:
-            self.failures[failure.episode] = failure
-            if not self.controls.keep_going:
-                self.schedule.fail(failure.episode)
-        if results or failures:
-            self.played += self.ledger.commit(results, failures)
-            self._moved = time.monotonic()
+                        self._hold([self._crashed(crash, reason)])
+
+    def _hold(self, outcomes: Iterable[Outcome]) -> None:
+        for outcome in outcomes:
+            if isinstance(outcome, EpisodeResult):
+                self._results.append(outcome)
+            else:
+                self._failures.append(outcome)
+                if not self.controls.keep_going:
+                    self.schedule.fail(outcome.episode)
+        self._moved = time.monotonic()
+
+    def _is_due(self, linger: float) -> bool:
+        """Say whether to commit: not again so soon, unless no more results are to be expected."""
+        at_once = self._failures or self.interrupted or not self.schedule.in_flight
+        return bool(at_once) or time.monotonic() - self._committed_at >= linger
+
+    def _commit(self) -> None:
+        """Make durable what is held, in one transaction."""
+        results, failures = self._results, self._failures
+        if not results and not failures:
+            return
+        self._results, self._failures = [], []
+        self.played += self.ledger.commit(results, failures)
+        self.failures |= {failure.episode: failure for failure in failures}
+        self._committed_at = self._moved = time.monotonic()
+        if self._started is not None:
+            self.seconds = self._committed_at - self._started
 
     def _lose(self, worker: int, *, charged: bool) -> Crash | None:
         note = read_note(self.playing, worker) if self.playing else None

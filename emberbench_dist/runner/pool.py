@@ -49,6 +49,14 @@ Event = Joined | Finished | Lost
 class Pool(Protocol):
     """Workers that do one job, batch by batch in the order given."""
 
+    @property
+    def linger(self) -> float:
+        """Return for how many seconds answers may be held, to become durable together.
+
+        0 where `wait` may take longer than it was asked to.
+        """
+        ...
+
     def submit(self, worker: WorkerId, items: list[Any], budget: float) -> None:
         """Give a worker a batch."""
         ...
@@ -71,6 +79,8 @@ OpenPool = Callable[[], AbstractContextManager[Pool]]
 
 class InProcessPool:
     """One worker: this process and thread, so that a debugger can stop in the agent."""
+
+    linger = 0.0
 
     def __init__(self, job: Job) -> None:
         """Do `job` here."""

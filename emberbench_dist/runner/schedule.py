@@ -18,6 +18,12 @@ WorkerId = int
 SLICE_SECONDS = 0.25
 MAX_BATCH = 2000
 MAX_CRASHES = 3
+# Batches grow fast: what does not fit into the slice comes back.
+_GROWTH = 4
+# Towards the end a batch is a share of what is left for each worker, but no less than a part of a
+# slice: less work is not worth a call.
+_LAST_SHARE = 4
+_LEAST_PART = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +115,7 @@ class Schedule:
         if rest:
             self._size = math.ceil(played * 1.25) if self._short else 1
         elif len(episodes) >= self._size:
-            self._size = min(self._size * 2, MAX_BATCH)
+            self._size = min(self._size * _GROWTH, MAX_BATCH)
 
     def lost(self, worker: WorkerId, *, charged: bool, playing: int | None = None) -> Crash | None:
         """Note that a worker is gone; say which episode is to blame, if one was alone with it.
@@ -160,8 +166,8 @@ class Schedule:
         if self.limit is not None:
             stop = min(stop, self.limit)
         # Smaller batches towards the end, so that all workers end together.
-        share = math.ceil(self._left / (4 * len(self._queues)))
-        cut = min(stop, start + max(1, min(self._size, share)))
+        share = math.ceil(self._left / (_LAST_SHARE * len(self._queues)))
+        cut = min(stop, start + max(1, self._size // _LEAST_PART, min(self._size, share)))
         if cut < stop:
             heappush(self._pending, (cut, stop))
         self._left -= cut - start

@@ -85,6 +85,8 @@ class Shuffled:
 class Table(Shuffled):
     """Workers around one table in this process; now and then one goes, and another comes."""
 
+    linger = 0.001
+
     def __init__(self, manifest, workers, chance, losses):
         """Let the workers join; `losses` of them are to be lost."""
         self.manifest, self.chance, self.losses = manifest, chance, losses

@@ -26,12 +26,14 @@ class Deck:
     """A pool whose workers answer in a random order, several at a time.
 
     `outcomes` are the episodes' outcomes by number; where one is missing the worker's process
-    dies, and `losses` times a worker goes with its node instead of answering.
+    dies, and `losses` times a worker goes with its node instead of answering. Answers may be held
+    until nothing is under way, or not at all.
     """
 
     def __init__(self, outcomes, rng, workers=2, losses=0):
         """Let the workers join one after the other."""
         self.outcomes, self.rng, self.losses = outcomes, rng, losses
+        self.linger = rng.choice([0.0, float("inf")])
         self.queues = {}
         self.submitted = []
         self.budgets = set()
@@ -207,36 +209,131 @@ def test_lost_nodes_are_nobodys_crash(manifest, outcomes):
     assert drive.failure is None
 
 
-def test_answers_that_come_together_are_one_commit(manifest, outcomes):
-    """All results of one wait become durable in one transaction, failures apart."""
-    commits = []
+class Counting(Ledger):
+    """A ledger in memory that notes the episodes of each commit."""
 
-    class Counting(Ledger):
+    def __init__(self):
+        """Begin a session."""
+        super().__init__(Ledger.create(None, {})._connection, "memory")
+        self.begin_session("any")
+        self.commits = []
+
+    def commit(self, results, failures=()):
+        """Note, and commit."""
+        self.commits.append([result.episode for result in results])
+        return super().commit(results, failures)
+
+
+class Dealt:
+    """A pool of one worker that tells what a list says, and then that nothing happened."""
+
+    def __init__(self, *events, linger=float("inf")):
+        """Keep the events of each wait."""
+        self.events, self.linger = [[Joined(0)], *events], linger
+        self.submitted, self.timeouts = [], []
+
+    def submit(self, worker, episodes, budget):
+        """Note the episodes."""
+        self.submitted.append([episode.index for episode in episodes])
+
+    def wait(self, timeout):
+        """Tell what is next."""
+        self.timeouts.append(timeout)
+        return self.events.pop(0) if self.events else []
+
+    def note(self):
+        """Lack nothing."""
+        return ""
+
+
+def test_answers_of_a_short_while_are_one_commit(manifest, outcomes):
+    """While others are under way results wait for each other; the last ones wait for nobody."""
+    answers = [[Finished(0, [outcomes[number]])] for number in range(COUNT)]
+    with closing(Counting()) as ledger:
+        drive = Drive(manifest, ledger, Schedule([range(COUNT)]), COUNT, 0)
+        drive.run(Dealt(*answers))
+        assert ledger.commits == [list(range(COUNT))]
+        assert list(ledger.results()) == list(outcomes.values())
+    assert drive.played == COUNT
+
+
+def test_answers_are_committed_at_once_after_a_while_without_any(manifest, outcomes):
+    """A result that comes later than the pool's linger after the last commit is not held."""
+    answers = [[Finished(0, [outcomes[number]])] for number in range(COUNT)]
+    with closing(Counting()) as ledger:
+        Drive(manifest, ledger, Schedule([range(COUNT)]), COUNT, 0).run(Dealt(*answers, linger=0.0))
+        assert ledger.commits == [[number] for number in range(COUNT)]
+
+
+def test_what_is_held_counts_when_it_is_durable(manifest, outcomes):
+    """Progress tells of no episode before its commit, and of every one after it."""
+    told = []
+    with closing(Counting()) as ledger:
+        answers = [[Finished(0, [outcomes[number]])] for number in range(COUNT)]
+        controls = Controls(
+            report=lambda progress: told.append((progress, sum(map(len, ledger.committed()))))
+        )
+        Drive(manifest, ledger, Schedule([range(COUNT)]), COUNT, 0, controls).run(Dealt(*answers))
+    assert all(progress.played == committed for progress, committed in told)
+    assert told[-1][1] == COUNT
+
+
+def test_the_next_batch_is_handed_out_before_the_disk_is_waited_for(manifest, outcomes):
+    """When a commit begins, the worker that brought the result has something to do already."""
+    seen = []
+
+    class Watching(Counting):
         def commit(self, results, failures=()):
-            commits.append([result.episode for result in results])
+            seen.append(len(pool.submitted))
             return super().commit(results, failures)
 
-    ledger = Counting(Ledger.create(None, {})._connection, "memory")
-    with closing(ledger):
-        drive = drive_of(manifest, ledger)
-        for worker in (0, 1):
-            drive._take_in([Joined(worker)])
-            drive.schedule.assign(worker)
-        drive._take_in(
-            [Finished(0, [outcomes[0]]), Finished(1, [failure(1)]), Joined(2)],
-        )
-        drive._take_in([])
-    assert commits == [[0]]
-    assert drive.failure == failure(1)
+    pool = Dealt(*([Finished(0, [outcomes[number]])] for number in range(COUNT)), linger=0.0)
+    with closing(Watching()) as ledger:
+        Drive(manifest, ledger, Schedule([range(COUNT)]), COUNT, 0).run(pool)
+    assert seen == [*range(2, COUNT + 1), COUNT]
+
+
+def test_a_failure_is_committed_at_once_with_what_is_held(manifest, outcomes):
+    """A failure waits for nothing, and takes the results before it along."""
+    events = [[Finished(0, [outcomes[0]])], [Finished(0, [failure(1)])]]
+    with closing(Counting()) as ledger:
+        drive = Drive(manifest, ledger, Schedule([range(COUNT)]), COUNT, 0)
+        drive.run(Dealt(*events))
+        assert ledger.commits == [[0]]
+        assert ledger.failures() == [drive.failure] == [failure(1)]
+
+
+def test_what_is_held_is_committed_when_the_pool_breaks(manifest, outcomes):
+    """An error or an interruption that ends the loop loses no result that came before it."""
+
+    class Breaking(Dealt):
+        def wait(self, timeout):
+            if not self.events:
+                raise KeyboardInterrupt
+            return super().wait(timeout)
+
+    with closing(Counting()) as ledger:
+        drive = Drive(manifest, ledger, Schedule([range(COUNT)]), COUNT, 0)
+        with pytest.raises(KeyboardInterrupt):
+            drive.run(Breaking([Finished(0, [outcomes[0]])], [Finished(0, [outcomes[1]])]))
+        assert ledger.commits == [[0, 1]]
+    assert drive.played == 2
+
+
+def test_the_loop_waits_no_longer_than_results_may_be_held(manifest, outcomes):
+    """With results in hand the pool is asked for no longer than its linger."""
+    pool = Dealt([Finished(0, [outcomes[0]])], [], [Finished(0, [failure(1)])], linger=1e9)
+    with closing(Counting()) as ledger:
+        Drive(manifest, ledger, Schedule([range(COUNT)]), COUNT, 0).run(pool)
+    assert pool.timeouts[2:] == [1e9] * 2
+    assert max(pool.timeouts[:2]) < 1e9
 
 
 def test_a_result_that_is_committed_already_is_not_counted(manifest, outcomes):
     """A result that comes twice changes nothing and is not progress."""
     with ledger_with([outcomes[0]]) as ledger:
-        drive = Drive(manifest, ledger, Schedule([range(2)]), len(manifest), 1)
-        drive._take_in([Joined(0)])
-        drive.schedule.assign(0)
-        drive._take_in([Finished(0, [outcomes[0]])])
+        drive = Drive(manifest, ledger, Schedule([range(1)]), len(manifest), 1)
+        drive.run(Dealt([Finished(0, [outcomes[0]])]))
         assert list(ledger.results()) == [outcomes[0]]
     assert drive.played == 0
 
@@ -289,7 +386,7 @@ def test_an_interruption_waits_no_longer_than_its_grace(manifest, outcomes):
         assert ledger.committed() == []
     assert drive.interrupted
     assert drive.schedule.in_flight > 0
-    assert len(waits) == 5, "one last look at what has come"
+    assert len(waits) == 4
 
 
 def test_progress_tells_planned_committed_played_and_failed(manifest, outcomes):

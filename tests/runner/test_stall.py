@@ -20,6 +20,8 @@ from emberbench_dist.runner.schedule import Schedule
 class Script:
     """A pool that tells what the script says, a second of the clock for each wait."""
 
+    linger = 0.5
+
     def __init__(self, clock, events):
         """Keep the script: the events of each wait, then nothing more for ever."""
         self.clock, self.events = clock, iter(events)
