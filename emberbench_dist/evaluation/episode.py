@@ -194,11 +194,16 @@ def rebuild(episode: Episode, scenario: Scenario, trace: list[str]) -> EpisodeRe
 
     Raises `InvalidActionError` or `SimulationError` where the trace does not fit the episode.
     """
+    return finish(episode, scenario, retrace(episode, scenario, trace), trace)
+
+
+def retrace(episode: Episode, scenario: Scenario, trace: Iterable[str]) -> Tally:
+    """Replay an episode to its end; return what it comes to. Raises as `replay` does."""
     simulator = Simulator(scenario, episode.seed)
     tally = Tally(simulator.state)
     for record in replay(simulator, trace):
         tally.add(record)
-    return finish(episode, scenario, tally, trace)
+    return tally
 
 
 def replay(simulator: Simulator, trace: Iterable[str]) -> Iterator[StepRecord]:

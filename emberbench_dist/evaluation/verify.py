@@ -10,8 +10,10 @@ from typing import NamedTuple
 from emberbench_dist.contract.document import shown
 from emberbench_dist.contract.scenario import Scenario
 from emberbench_dist.errors import InvalidActionError, SimulationError
-from emberbench_dist.evaluation.episode import rebuild
+from emberbench_dist.evaluation.episode import retrace
+from emberbench_dist.evaluation.lines import episode_line, trace_line
 from emberbench_dist.evaluation.manifest import Episode
+from emberbench_dist.evaluation.packing import pack_metrics
 
 
 class Claim(NamedTuple):
@@ -47,18 +49,21 @@ class Verifier:
         return verdicts
 
     def _verify(self, claim: Claim) -> Verdict:
-        episode = claim.episode
+        episode, scenario = claim.episode, self._scenarios[claim.episode.scenario_id]
         try:
-            result = rebuild(episode, self._scenarios[episode.scenario_id], _trace(claim))
+            trace = _trace(claim)
+            tally = retrace(episode, scenario, trace)
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             return Verdict(episode.index, f"the trace cannot be read: {error}")
         except (InvalidActionError, SimulationError) as error:
             return Verdict(episode.index, f"the trace cannot be replayed: {error}")
-        if result.trace != claim.trace:
+        if trace_line(trace, episode.index).encode() != claim.trace:
             return Verdict(episode.index, "the trace line is not in canonical form")
-        if result.line != claim.line:
-            return Verdict(episode.index, _difference(claim.line, result.line))
-        return Verdict(episode.index, "", result.metrics)
+        metrics = tally.metrics(scenario)
+        line = episode_line(episode, scenario, tally.state, metrics, tally.fates(), trace).encode()
+        if line != claim.line:
+            return Verdict(episode.index, _difference(claim.line, line))
+        return Verdict(episode.index, "", pack_metrics(metrics))
 
 
 def _trace(claim: Claim) -> list[str]:
