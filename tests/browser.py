@@ -1,4 +1,4 @@
-"""Pages in a real browser: Debian's Chromium, driven through Playwright, cut off from any network."""
+"""Pages in a real browser: Debian's Chromium, through Playwright, without any network."""
 
 from __future__ import annotations
 
