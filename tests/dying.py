@@ -56,7 +56,7 @@ class Drivers:
 
 
 def _serve() -> None:
-    import emberbench_dist.artifacts.tables  # noqa: F401 - slow to import
+    import emberbench_dist.artifacts.parquet  # noqa: F401 - slow to import
 
     for line in sys.stdin:
         receiver, sender = os.pipe()

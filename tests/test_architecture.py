@@ -29,7 +29,7 @@ ROW = {layer: number for number, layers in enumerate(ROWS) for layer in layers}
 # Where alone a library may be imported; any third party that is not listed may be nowhere.
 HOMES = {
     "sqlite3": "artifacts/database.py",
-    "pyarrow": "artifacts/tables.py",
+    "pyarrow": "artifacts/parquet.py",
     "filelock": "artifacts/run_folder.py",
     "ray": "distributed/",
     "jinja2": "analysis/",

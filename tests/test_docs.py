@@ -301,10 +301,10 @@ def columns() -> str:
     tables = (
         [
             f"\n`{table.name}.parquet`:\n",
-            "| column | type | meaning |",
-            "| --- | --- | --- |",
+            "| column | type | unit | meaning |",
+            "| --- | --- | --- | --- |",
             *(
-                f"| `{column.name}` | {column.type} | {column.meaning} |"
+                f"| `{column.name}` | {column.type} | {column.unit} | {column.meaning} |"
                 for column in table.columns
             ),
         ]

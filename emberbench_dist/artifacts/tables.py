@@ -1,191 +1,63 @@
-"""The Parquet tables: columns as data, rows streamed from the ledger in bounded memory."""
+"""The Parquet tables as data: which there are, and each column's type, unit and meaning."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator
-from contextlib import closing
 from dataclasses import dataclass
-from typing import Any
-
-import pyarrow as pa
-import pyarrow.parquet as pq
-
-from emberbench_dist.artifacts.durable import remove, replacing
-from emberbench_dist.artifacts.ledger import Ledger
-from emberbench_dist.artifacts.run_folder import RunFolder
-from emberbench_dist.evaluation.episode import replay
-from emberbench_dist.evaluation.manifest import Manifest
-from emberbench_dist.evaluation.metrics import FLOAT_METRICS, INTEGER_METRICS, METRICS
-from emberbench_dist.simulator.simulator import Simulator
-from emberbench_dist.simulator.state import SimulationState, TerminationReason
-
-Row = tuple[Any, ...]
-Rows = Callable[[Manifest, Ledger], Iterator[Row]]
-
-_ROW_GROUP = 50_000
-_UNRESOLVED = METRICS.index("unresolved")
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column: its name, Arrow type and meaning."""
+    """One column: its name, Arrow type, unit (empty: a name or a plain number) and meaning."""
 
     name: str
-    type: pa.DataType
+    type: str
+    unit: str
     meaning: str
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """One Parquet file of the run folder: its columns, and where its rows come from."""
+    """One Parquet file of the run folder."""
 
     name: str
     columns: tuple[Column, ...]
-    rows: Rows
-
-    @property
-    def schema(self) -> pa.Schema:
-        """Return the Arrow schema."""
-        return pa.schema([(column.name, column.type) for column in self.columns])
 
 
-def write_tables(
-    manifest: Manifest, ledger: Ledger, folder: RunFolder, *, steps: bool = True
-) -> None:
-    """Write every table of the committed episodes (`steps.parquet` only where asked for)."""
-    for table in TABLES:
-        if (table.name == "steps" and not steps) or (
-            table.name == "failures" and not ledger.failures()
-        ):
-            remove(folder.table(table.name))
-            continue
-        with replacing(folder.table(table.name)) as file, closing(_writer(file, table)) as writer:
-            _stream(table.rows(manifest, ledger), table.schema, writer)
-
-
-def _writer(file: Any, table: Table) -> pq.ParquetWriter:
-    return pq.ParquetWriter(file, table.schema, compression="zstd", compression_level=3)
-
-
-def _stream(rows: Iterator[Row], schema: pa.Schema, writer: pq.ParquetWriter) -> None:
-    """Write rows in groups of a fixed size, so that equal rows give equal files."""
-    chunk: list[Row] = []
-    for row in rows:
-        chunk.append(row)
-        if len(chunk) == _ROW_GROUP:
-            writer.write_table(_as_table(chunk, schema))
-            chunk.clear()
-    if chunk:
-        writer.write_table(_as_table(chunk, schema))
-
-
-def _as_table(rows: list[Row], schema: pa.Schema) -> pa.Table:
-    columns = zip(*rows, strict=True)
-    arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
-    return pa.Table.from_arrays(arrays, schema=schema)
-
-
-def _episode_rows(manifest: Manifest, ledger: Ledger) -> Iterator[Row]:
-    for result in ledger.results():
-        episode = manifest.episode(result.episode)
-        yield (
-            result.episode,
-            episode.scenario_id,
-            manifest.scenarios[episode.scenario_id].scenario_hash,
-            episode.seed,
-            TerminationReason.ALL_RESOLVED.value
-            if result.metrics[_UNRESOLVED] == 0
-            else TerminationReason.MAX_STEPS.value,
-            *result.metrics,
-        )
-
-
-def _people_rows(manifest: Manifest, ledger: Ledger) -> Iterator[Row]:
-    for result in ledger.results():
-        episode = manifest.episode(result.episode)
-        for person in _people(result.line):
-            yield (
-                result.episode,
-                episode.scenario_id,
-                episode.seed,
-                person["id"],
-                person["status"],
-                *person["position"],
-                person["step"],
-                person["exit"],
-                person["cause"],
-            )
-
-
-def _people(line: bytes) -> Any:
-    """Parse the `people` of an artifact line alone, the one list of objects in it."""
-    start = line.index(b'"people":[') + len(b'"people":')
-    return json.loads(line[start : line.index(b',"scenario_hash":', start)])
-
-
-def _step_rows(manifest: Manifest, ledger: Ledger) -> Iterator[Row]:
-    for result in ledger.results():
-        episode = manifest.episode(result.episode)
-        scenario = manifest.scenarios[episode.scenario_id]
-        simulator = Simulator(scenario, episode.seed)
-        initial = simulator.state
-        evacuated = casualties = 0
-        yield _step_row(result.episode, initial, evacuated, casualties, ignited=0)
-        for record in replay(simulator, json.loads(result.trace)["actions"]):
-            evacuated += len(record.evacuations)
-            casualties += len(record.casualties)
-            ignited = len(record.ignitions)
-            yield _step_row(result.episode, record.state, evacuated, casualties, ignited=ignited)
-
-
-def _step_row(
-    episode: int, state: SimulationState, evacuated: int, casualties: int, *, ignited: int
-) -> Row:
-    active = len(state.people) - evacuated - casualties
-    burning, trapped = len(state.burning), len(state.trapped)
-    return (episode, state.step, active, evacuated, casualties, burning, ignited, trapped)
-
-
-def _failure_rows(_: Manifest, ledger: Ledger) -> Iterator[Row]:
-    for failure in ledger.failures():
-        yield (
-            failure.episode,
-            failure.scenario_id,
-            failure.seed,
-            failure.step,
-            failure.kind,
-            failure.type,
-            failure.message,
-            failure.traceback,
-            failure.attempts,
-        )
-
-
-def _execution_rows(_: Manifest, ledger: Ledger) -> Iterator[Row]:
-    for result in ledger.results():
-        execution = json.loads(result.execution)
-        yield (result.episode, None, execution["seconds"], *(None for _ in _ACCOUNTING))
-        for step, known in enumerate(execution["steps"]):
-            reported = known or {}
-            yield (
-                result.episode,
-                step,
-                None,
-                *(reported.get(column.name) for column in _ACCOUNTING),
-            )
-
-
-_EPISODE = Column("episode", pa.int64(), "number in the manifest, from 0")
-_SCENARIO = Column("scenario_id", pa.string(), "scenario")
-_SEED = Column("seed", pa.uint64(), "seed, unsigned 64-bit")
-_ACCOUNTING = (
-    Column("latency_seconds", pa.float64(), "time of the call, as the agent reports it"),
-    Column("input_tokens", pa.int64(), "tokens sent"),
-    Column("output_tokens", pa.int64(), "tokens received"),
-    Column("cost_usd", pa.float64(), "price of the call"),
-    Column("retries", pa.int64(), "transport retries of the call"),
-    Column("model", pa.string(), "model that answered"),
+_EPISODE = Column("episode", "int64", "", "number in the manifest, from 0")
+_SCENARIO = Column("scenario_id", "string", "", "scenario")
+_SEED = Column("seed", "uint64", "", "seed, unsigned 64-bit")
+METRIC_COLUMNS = (
+    Column("people", "int64", "people", "people at the start"),
+    Column("evacuated", "int64", "people", "people who got out"),
+    Column("casualties", "int64", "people", "people who were lost"),
+    Column("casualties_entered_fire", "int64", "people", "people lost who walked into fire"),
+    Column("casualties_fire_spread", "int64", "people", "people lost to whom fire came"),
+    Column("unresolved", "int64", "people", "people still active at the end"),
+    Column("trapped_at_end", "int64", "people", "people trapped in the last state"),
+    Column("ever_trapped", "int64", "people", "people trapped in any state"),
+    Column("steps", "int64", "steps", "steps played"),
+    Column("person_steps", "int64", "actions", "active people, summed over the steps"),
+    Column("moved", "int64", "actions", "actions that moved somebody"),
+    Column("stayed", "int64", "actions", "actions that were `stay`"),
+    Column("blocked_boundary", "int64", "actions", "moves off the grid"),
+    Column("blocked_wall", "int64", "actions", "moves into a wall"),
+    Column("blocked_fire", "int64", "actions", "moves into fire that were refused"),
+    Column("blocked_occupied", "int64", "actions", "moves to a cell that was not left"),
+    Column("blocked_conflict", "int64", "actions", "moves to a cell that a lower id took"),
+    Column("blocked_cycle", "int64", "actions", "moves that were part of a swap or rotation"),
+    Column("burned_cells", "int64", "cells", "cells burning at the end"),
+    Column("last_evacuation_step", "int64", "steps", "last step with an evacuation; null: none"),
+    Column("evacuation_rate", "float64", "", "evacuated / people, from 0 to 1"),
+    Column("casualty_rate", "float64", "", "casualties / people, from 0 to 1"),
+    Column("mean_evacuation_step", "float64", "steps", "mean step of an evacuation; null: none"),
+)
+ACCOUNTING_COLUMNS = (
+    Column("latency_seconds", "float64", "s", "time of the call, as the agent reports it"),
+    Column("input_tokens", "int64", "tokens", "tokens sent"),
+    Column("output_tokens", "int64", "tokens", "tokens received"),
+    Column("cost_usd", "float64", "USD", "price of the call"),
+    Column("retries", "int64", "calls", "transport retries of the call"),
+    Column("model", "string", "", "model that answered"),
 )
 
 TABLES = (
@@ -194,13 +66,11 @@ TABLES = (
         (
             _EPISODE,
             _SCENARIO,
-            Column("scenario_hash", pa.string(), "SHA-256 of the normalised scenario"),
+            Column("scenario_hash", "string", "", "SHA-256 of the normalised scenario"),
             _SEED,
-            Column("termination_reason", pa.string(), "all_resolved or max_steps"),
-            *(Column(name, pa.int64(), "metric") for name in INTEGER_METRICS),
-            *(Column(name, pa.float64(), "metric") for name in FLOAT_METRICS),
+            Column("termination_reason", "string", "", "all_resolved or max_steps"),
+            *METRIC_COLUMNS,
         ),
-        _episode_rows,
     ),
     Table(
         "people",
@@ -208,39 +78,36 @@ TABLES = (
             _EPISODE,
             _SCENARIO,
             _SEED,
-            Column("id", pa.string(), "person"),
-            Column("status", pa.string(), "active, evacuated or casualty at the end"),
-            Column("row", pa.int64(), "last row, from the top"),
-            Column("col", pa.int64(), "last column, from the left"),
-            Column("step", pa.int64(), "step of the evacuation or the casualty, from 1"),
-            Column("exit", pa.string(), "exit taken"),
-            Column("cause", pa.string(), "entered_fire or fire_spread"),
+            Column("id", "string", "", "person"),
+            Column("status", "string", "", "active, evacuated or casualty at the end"),
+            Column("row", "int64", "cells", "last row, from the top"),
+            Column("col", "int64", "cells", "last column, from the left"),
+            Column("step", "int64", "steps", "step of the evacuation or the casualty, from 1"),
+            Column("exit", "string", "", "exit taken"),
+            Column("cause", "string", "", "entered_fire or fire_spread"),
         ),
-        _people_rows,
     ),
     Table(
         "steps",
         (
             _EPISODE,
-            Column("step", pa.int64(), "after this step; 0 is the initial state"),
-            Column("active", pa.int64(), "people still inside"),
-            Column("evacuated", pa.int64(), "people out so far"),
-            Column("casualties", pa.int64(), "people lost so far"),
-            Column("burning", pa.int64(), "burning cells"),
-            Column("ignited", pa.int64(), "cells that ignited in this step"),
-            Column("trapped", pa.int64(), "active people without a path to an exit"),
+            Column("step", "int64", "steps", "after this step; 0 is the initial state"),
+            Column("active", "int64", "people", "people still inside"),
+            Column("evacuated", "int64", "people", "people out so far"),
+            Column("casualties", "int64", "people", "people lost so far"),
+            Column("burning", "int64", "cells", "burning cells"),
+            Column("ignited", "int64", "cells", "cells that ignited in this step"),
+            Column("trapped", "int64", "people", "active people without a path to an exit"),
         ),
-        _step_rows,
     ),
     Table(
         "execution",
         (
             _EPISODE,
-            Column("step", pa.int64(), "step as observed, from 0; null: the whole episode"),
-            Column("seconds", pa.float64(), "wall time of the whole episode"),
-            *_ACCOUNTING,
+            Column("step", "int64", "steps", "step as observed, from 0; null: the whole episode"),
+            Column("seconds", "float64", "s", "wall time of the whole episode"),
+            *ACCOUNTING_COLUMNS,
         ),
-        _execution_rows,
     ),
     Table(
         "failures",
@@ -248,13 +115,13 @@ TABLES = (
             _EPISODE,
             _SCENARIO,
             _SEED,
-            Column("step", pa.int64(), "step that was asked for; null: none yet, or not known"),
-            Column("kind", pa.string(), "agent or crash"),
-            Column("type", pa.string(), "type of what was raised"),
-            Column("message", pa.string(), "its message"),
-            Column("traceback", pa.string(), "the agent's traceback"),
-            Column("attempts", pa.int64(), "times that the episode failed"),
+            Column("step", "int64", "steps", "step asked for; null: none yet, or not known"),
+            Column("kind", "string", "", "agent or crash"),
+            Column("type", "string", "", "type of what was raised"),
+            Column("message", "string", "", "its message"),
+            Column("traceback", "string", "", "the agent's traceback"),
+            Column("attempts", "int64", "attempts", "times that the episode failed"),
         ),
-        _failure_rows,
     ),
 )
+TABLE = {table.name: table for table in TABLES}

@@ -14,6 +14,7 @@ from emberbench_dist.artifacts.artifact import Summary, write_artifact
 from emberbench_dist.artifacts.durable import remove, replacing
 from emberbench_dist.artifacts.ledger import Ledger
 from emberbench_dist.artifacts.run_folder import RunFolder
+from emberbench_dist.artifacts.tables import TABLES
 from emberbench_dist.errors import ClusterError, LedgerError, RunFolderError
 from emberbench_dist.evaluation.episode import Failure
 from emberbench_dist.evaluation.manifest import Manifest
@@ -275,7 +276,7 @@ def write_results(
     there is no `steps.parquet`; None leaves out every table.
     """
     # Loaded here: pyarrow is slow to import, and a run without a folder needs none.
-    from emberbench_dist.artifacts.tables import TABLES, write_tables  # noqa: PLC0415
+    from emberbench_dist.artifacts.parquet import write_tables  # noqa: PLC0415
 
     if whole:
         with replacing(folder.artifact) as artifact, replacing(folder.traces) as traces:
