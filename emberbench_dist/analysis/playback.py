@@ -24,7 +24,7 @@ from emberbench_dist.simulator.movement import Outcome
 from emberbench_dist.simulator.simulator import Simulator
 from emberbench_dist.simulator.state import Cause, SimulationState, StepRecord
 
-Run = tuple[str, Path]  # label, run folder
+Labelled = tuple[str, Path]  # a run folder, and how it is called
 Deed = tuple[Action, Outcome]
 
 _MOVES = tuple(action for action in Action if action is not Action.STAY)
@@ -62,6 +62,12 @@ class Playback:
         """Return the number of steps."""
         return len(self.deeds)
 
+    @property
+    def title(self) -> str:
+        """Return what tells this episode from all others."""
+        episode = self.episode
+        return f"{episode.scenario_id}, seed {episode.seed} (episode {episode.index})"
+
     def at(self, step: int) -> tuple[PersonView, ...]:
         """Return everybody after a step; after the end of the episode, as they were then."""
         return self.people[min(step, self.steps)]
@@ -82,7 +88,12 @@ class Playback:
         )
 
 
-def playbacks(runs: Sequence[Run], episodes: Iterable[int]) -> Iterator[tuple[Playback, ...]]:
+def fire_of(plays: Sequence[Playback]) -> dict[Position, int]:
+    """Return since which step each cell burns: the same in all plays, told by the longest."""
+    return max(plays, key=lambda play: play.steps).ignited
+
+
+def playbacks(runs: Sequence[Labelled], episodes: Iterable[int]) -> Iterator[tuple[Playback, ...]]:
     """Yield each episode as every run played it; nothing is kept of it afterwards.
 
     Raises `LedgerError` for a folder without a sound ledger, `ManifestError` for an episode that

@@ -10,7 +10,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from emberbench_dist.analysis.playback import DEEDS, Playback, Run, playbacks
+from emberbench_dist.analysis.playback import DEEDS, Labelled, Playback, fire_of, playbacks
 from emberbench_dist.contract.scenario import Scenario
 from emberbench_dist.simulator.state import Cause
 
@@ -19,6 +19,7 @@ _LETTERS = {deed: chr(ord("a") + number) for number, deed in enumerate(DEEDS)}
 _CAUSES = {Cause.ENTERED_FIRE: -1, Cause.FIRE_SPREAD: -2}
 _NEVER = -1
 _HEADLINES = ("people", "evacuated", "casualties", "unresolved", "ever_trapped", "steps")
+Plays = tuple[Playback, ...]  # one episode, as each run played it
 _PAGE = """<!doctype html>
 <html lang="en">
 <head>
@@ -38,17 +39,21 @@ body {{ margin: 0 auto; max-width: 100rem; padding: 1rem; }}
 """
 
 
-def player_page(runs: Sequence[Run], episodes: Iterable[int]) -> str:
-    """Return a page of its own with nothing but the player; see `player_section`."""
-    return _PAGE.format(section=player_section(runs, episodes))
+def page_of(episodes: Iterable[Plays]) -> str:
+    """Return a page of its own that plays these episodes."""
+    return _PAGE.format(section=_section(episodes))
 
 
-def player_section(runs: Sequence[Run], episodes: Iterable[int]) -> str:
+def player_section(runs: Sequence[Labelled], episodes: Iterable[int]) -> str:
     """Return a self-contained fragment of HTML that plays these episodes of one or more runs.
 
     `runs` are (label, run folder); `episodes` are numbers of the manifest, each committed in
     every run. The same input gives the same bytes. Raises as `playbacks` does.
     """
+    return _section(playbacks(runs, dict.fromkeys(episodes)))
+
+
+def _section(episodes: Iterable[Plays]) -> str:
     style, markup, script = (
         (_TEMPLATES / f"player.{suffix}").read_text(encoding="utf-8")
         for suffix in ("css", "html", "js")
@@ -56,19 +61,21 @@ def player_section(runs: Sequence[Run], episodes: Iterable[int]) -> str:
     return (
         '<section class="ember-player" tabindex="-1" aria-label="Episode player">\n'
         f"<style>\n{style}</style>\n{markup}"
-        f'<script type="application/json">{_embedded(pack(runs, episodes))}</script>\n'
+        f'<script type="application/json">{_embedded(pack(episodes))}</script>\n'
         f"<script>\n{script}</script>\n</section>\n"
     )
 
 
-def pack(runs: Sequence[Run], episodes: Iterable[int]) -> dict[str, Any]:
+def pack(episodes: Iterable[Plays]) -> dict[str, Any]:
     """Return the player's data: headlines to read at once, and all the rest compressed.
 
     Maps are stored once a scenario, the fire once an episode: it is the same in every run.
     """
+    labels: list[str] = []
     worlds: dict[str, str] = {}
     packed = []
-    for plays in playbacks(runs, dict.fromkeys(episodes)):
+    for plays in episodes:
+        labels = [play.label for play in plays]
         first = plays[0]
         if first.scenario.scenario_id not in worlds:
             worlds[first.scenario.scenario_id] = _compressed(_world(first.scenario))
@@ -82,7 +89,7 @@ def pack(runs: Sequence[Run], episodes: Iterable[int]) -> dict[str, Any]:
             }
         )
     return {
-        "runs": [label for label, _ in runs],
+        "runs": labels,
         "headlines": _HEADLINES,
         "deeds": [[action.value, outcome.value] for action, outcome in DEEDS],
         "worlds": worlds,
@@ -110,15 +117,12 @@ def _world(scenario: Scenario) -> dict[str, Any]:
     }
 
 
-def _scenes(plays: Sequence[Playback]) -> dict[str, Any]:
-    """Return the step at which each cell ignites, as the longest play tells, and all plays."""
-    longest = max(plays, key=lambda play: play.steps)
-    grid = longest.scenario.map
+def _scenes(plays: Plays) -> dict[str, Any]:
+    """Return the step at which each cell ignites, and what each run's people do."""
+    grid, fire = plays[0].scenario.map, fire_of(plays)
     return {
         "fire": [
-            longest.ignited.get((row, col), _NEVER)
-            for row in range(grid.height)
-            for col in range(grid.width)
+            fire.get((row, col), _NEVER) for row in range(grid.height) for col in range(grid.width)
         ],
         "plays": [_scene(play) for play in plays],
     }
