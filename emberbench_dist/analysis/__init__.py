@@ -5,6 +5,8 @@ is first used.
 
 - `load_episodes`, `load_people`, `load_steps`, `load_execution`: run folders as typed frames.
 - `find_runs`, `Run`: what is known of run folders before any table is read.
+- `compare`, `Comparison`: runs of one manifest, pair by pair, as values, a document or a frame.
+- `rates`, `scores`, `performance_profile`: scores over the episodes of each run.
 """
 
 from __future__ import annotations
@@ -13,6 +15,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from emberbench_dist.analysis.aggregate import performance_profile, rates, scores
+    from emberbench_dist.analysis.compare import compare
+    from emberbench_dist.analysis.comparison import Comparison
     from emberbench_dist.analysis.frames import (
         load_episodes,
         load_execution,
@@ -22,12 +27,17 @@ if TYPE_CHECKING:
     from emberbench_dist.analysis.runs import Run, find_runs
 
 _HOME = {
+    "Comparison": "comparison",
     "Run": "runs",
+    "compare": "compare",
     "find_runs": "runs",
     "load_episodes": "frames",
     "load_execution": "frames",
     "load_people": "frames",
     "load_steps": "frames",
+    "performance_profile": "aggregate",
+    "rates": "aggregate",
+    "scores": "aggregate",
 }
 
 __all__ = [  # noqa: PLE0604 - the keys are the names

@@ -105,15 +105,26 @@ def _joined(frames: list[pd.DataFrame]) -> pd.DataFrame:
 def _episodes(run: Run, table: str, names: list[str]) -> Arrays:
     plan, own = run.plan, [name for name in names if name not in PLANNED]
     arrays = {name: plan.column(name) for name in names if name in PLANNED}
-    read = _read(run, table, own if run.complete else ["episode", *own])
+    read = _read(run, table, ["episode", *own])
+    rows: Index = read.pop("episode") - run.episodes.start
+    _require_episodes(run, rows)
     if run.complete:
         return arrays | read | {"committed": np.ones(run.planned, bool)}
-    rows = read.pop("episode") - run.episodes.start
     committed, place = np.zeros(run.planned, bool), np.full(run.planned, -1)
     committed[rows], place[rows] = True, np.arange(len(rows))
     take = pd.api.extensions.take
     spread = {name: take(values, place, allow_fill=True) for name, values in read.items()}
     return arrays | spread | {"committed": committed}
+
+
+def _require_episodes(run: Run, rows: Index) -> None:
+    """Require each committed episode once, in order: a table may have been edited."""
+    ordered = len(rows) == run.committed and bool((np.diff(rows) > 0).all())
+    if not ordered or (len(rows) and not 0 <= rows[0] <= rows[-1] < run.planned):
+        raise ArtifactError(
+            f"{run.path / 'episodes.parquet'}: does not have each of its {run.committed} episodes "
+            f"once and in order; `dist-eval export {run.path}` writes it anew"
+        )
 
 
 def _rows(run: Run, table: str, names: list[str]) -> Arrays:

@@ -1,0 +1,184 @@
+"""Scores over the episodes of runs: rates, robust means, profiles, probability of improvement.
+
+Wherever an episode that was not played matters, a score is given twice: over the planned
+episodes, where it counts as one in which nobody got out, and over the committed ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from emberbench_dist.analysis.frames import load_episodes
+from emberbench_dist.analysis.metric import DEFAULT, chosen_metrics
+from emberbench_dist.analysis.paired import (
+    LEVEL,
+    Floats,
+    Interval,
+    chunks,
+    draws,
+    generator_of,
+    widened,
+    wilson,
+)
+from emberbench_dist.analysis.runs import Runs
+
+Codes = npt.NDArray[np.int64]
+STATISTICS = ("mean", "median", "iqm")
+# What an episode that was not played counts as; no other metric has a value for it.
+_NOT_PLAYED = {"evacuation_rate": 0.0, "evacuated": 0.0}
+
+
+def rates(episodes: pd.DataFrame, by: str | Sequence[str] = "run") -> pd.DataFrame:
+    """Return a row for each group: how many got out, over planned and over committed episodes.
+
+    `episodes` has what `by` names, `evacuation_rate` and `committed`. `evacuation_rate` is the
+    mean over episodes; `all_out` the share of episodes in which everybody got out, with Wilson's
+    95 % interval.
+    """
+    told = episodes.assign(
+        evacuation_rate=episodes["evacuation_rate"].fillna(0.0),
+        all_out=episodes["evacuation_rate"] == 1,
+    )
+    groups = told.groupby([by] if isinstance(by, str) else list(by), observed=True)
+    found = groups.agg(
+        planned=("committed", "size"),
+        committed=("committed", "sum"),
+        total=("evacuation_rate", "sum"),
+        all_out=("all_out", "sum"),
+    )
+    total, all_out = found.pop("total"), found.pop("all_out")
+    for over in ("planned", "committed"):
+        count = found[over]
+        found[f"evacuation_rate_{over}"] = total / count.where(count > 0)
+        bounds = [wilson(int(some), int(n)) for some, n in zip(all_out, count, strict=True)]
+        found[f"all_out_{over}"] = all_out / count.where(count > 0)
+        found[f"all_out_{over}_low"] = [bound.low for bound in bounds]
+        found[f"all_out_{over}_high"] = [bound.high for bound in bounds]
+    return found
+
+
+def scores(
+    runs: Runs,
+    metric: str | Sequence[str] | None = None,
+    *,
+    seed: int = 0,
+    resamples: int = 2000,
+    labels: Sequence[str] | None = None,
+) -> pd.DataFrame:
+    """Return mean, median and interquartile mean of metrics for each run, with 95 % intervals.
+
+    A row for each run, metric, `over` (planned or committed episodes) and statistic: `episodes`
+    that have a value, `estimate`, `low`, `high` and a `note` where the interval is not defined.
+    Seeds are drawn anew within each scenario; the scenarios stay as they are.
+    """
+    metrics = chosen_metrics(metric)
+    episodes = load_episodes(runs, ["scenario_id", *metrics], labels)
+    rows = [
+        (run, name, over, *row)
+        for run, played in episodes.groupby("run", observed=True, sort=False)
+        for name in metrics
+        for over, values, strata in _overs(played, name)
+        for row in _scored(values, strata, generator_of(seed, name), resamples)
+    ]
+    names = ("run", "metric", "over", "statistic", "episodes", "estimate", "low", "high", "note")
+    return pd.DataFrame(rows, columns=list(names))
+
+
+def _overs(played: pd.DataFrame, metric: str) -> Iterator[tuple[str, Floats, Codes]]:
+    """Yield values and scenarios over the planned and over the committed episodes."""
+    values = played[metric].to_numpy(float, na_value=np.nan)
+    strata = np.asarray(played["scenario_id"].cat.codes, np.int64)
+    if metric in _NOT_PLAYED:
+        yield "planned", np.nan_to_num(values, nan=_NOT_PLAYED[metric]), strata
+    there = ~np.isnan(values)
+    yield "committed", values[there], strata[there]
+
+
+Scored = tuple[str, int, float | None, float | None, float | None, str]
+
+
+def _scored(
+    values: Floats, strata: Codes, generator: np.random.Generator, resamples: int
+) -> list[Scored]:
+    size = len(values)
+    if not size:
+        return [(name, 0, None, None, None, "not defined: no episode") for name in STATISTICS]
+    estimates = [float(one[0]) for one in _statistics(values[None])]
+    bounds = stratified_intervals(values, strata, generator, resamples=draws(size, resamples))
+    return [
+        (name, size, estimate, bound.low, bound.high, bound.note)
+        for name, estimate, bound in zip(STATISTICS, estimates, bounds, strict=True)
+    ]
+
+
+def _statistics(drawn: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return mean, median and interquartile mean of each row."""
+    ordered = np.sort(drawn, axis=1)
+    size = ordered.shape[1]
+    middle = ordered[:, (size - 1) // 2 : size // 2 + 1].mean(axis=1)
+    cut = size // 4  # as scipy.stats.trim_mean cuts
+    return ordered.mean(axis=1), middle, ordered[:, cut : size - cut].mean(axis=1)
+
+
+def stratified_intervals(
+    values: Floats,
+    strata: Codes,
+    generator: np.random.Generator,
+    *,
+    resamples: int,
+    level: float = LEVEL,
+) -> list[Interval]:
+    """Return percentile bootstrap intervals of mean, median and interquartile mean.
+
+    Values are drawn within their stratum. The level is widened for the strata's small sizes.
+    """
+    order = np.argsort(strata, kind="stable")
+    _, sizes = np.unique(strata, return_counts=True)
+    if len(values) == len(sizes):
+        note = "not defined: one episode a scenario"
+        return [Interval(None, None, note)] * len(STATISTICS)
+    first, count = np.repeat(np.cumsum(sizes) - sizes, sizes), np.repeat(sizes, sizes)
+    parts = []
+    for rows in chunks(resamples, len(values)):
+        places = first + (generator.random((rows, len(values))) * count).astype(np.int64)
+        parts.append(_statistics(values[order][places]))
+    tail = (1 - widened(level, len(values), len(sizes))) / 2
+    drawn = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return [_percentiles(one, tail) for one in drawn]
+
+
+def _percentiles(drawn: Floats, tail: float) -> Interval:
+    low, high = np.quantile(drawn, [tail, 1 - tail])
+    if high - low <= 1e-12 * max(1.0, abs(high)):
+        return Interval(None, None, "not defined: the resamples are all equal")
+    return Interval(float(low), float(high))
+
+
+def performance_profile(
+    episodes: pd.DataFrame, metric: str = DEFAULT, thresholds: Floats | None = None
+) -> pd.DataFrame:
+    """Return, for each run and threshold, the share of episodes whose metric is above it.
+
+    `episodes` has `run`, `committed` and the metric; an episode that was not played is above
+    nothing. The intervals are Wilson's, of 95 %, each for itself. Thresholds: 0 to 1 by default.
+    """
+    steps = np.arange(101) / 100 if thresholds is None else np.asarray(thresholds, float)
+    rows = []
+    for run, played in episodes.groupby("run", observed=True, sort=False):
+        values = np.sort(played[metric].dropna().to_numpy(float))
+        above = len(values) - np.searchsorted(values, steps, side="right")
+        planned, committed = len(played), int(played["committed"].sum())
+        for threshold, count in zip(steps, above, strict=True):
+            row: list[object] = [run, float(threshold), planned, committed]
+            for total in (planned, committed):
+                bound = wilson(int(count), total)
+                row += [count / total if total else None, bound.low, bound.high]
+            rows.append(row)
+    told = [
+        f"{name}_{over}" for over in ("planned", "committed") for name in ("share", "low", "high")
+    ]
+    return pd.DataFrame(rows, columns=["run", "threshold", "planned", "committed", *told])
