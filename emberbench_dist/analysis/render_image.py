@@ -48,7 +48,7 @@ _MARGIN = 16
 _LINE = 20
 _GAP = 24
 _LEAST_WIDTH = 330
-_LARGEST_CELL = 32
+_LARGEST_CELL, _SMALLEST_PERSON = 32, 3
 _SHEET_SIDE, _SHEET_COLUMNS = 330, 4
 _GIF_SIDE = 480
 _GIF_FRAMES = 300
@@ -153,7 +153,6 @@ class _Panel:
         for exit in world.exits:
             self._put(self._ground, exit.position, "exit", "exit")
         self._unburnt = sorted(fire.items(), key=lambda item: item[1], reverse=True)
-        self._exits = {exit.position for exit in world.exits}
 
     def picture(self, step: int) -> Image.Image:
         """Return the grid after a step, under the run's name and its counts."""
@@ -174,18 +173,23 @@ class _Panel:
     def _peopled(self, step: int) -> Image.Image:
         grid, play = self._ground.copy(), self._play
         everybody = play.at(step)
+        size = max(self._cell, _SMALLEST_PERSON)
         for person in everybody:
             if person.status is Status.CASUALTY:
-                self._put(grid, person.position, "casualty", "fire")
+                self._put(grid, person.position, "casualty", "fire", size)
         for person in everybody:
             if person.status is Status.ACTIVE:
                 kind = "trapped" if play.is_trapped(person, step) else "active"
-                self._put(grid, person.position, kind, "floor")
+                self._put(grid, person.position, kind, "floor", size)
         return grid
 
-    def _put(self, grid: Image.Image, position: Position, kind: str, ground: str) -> None:
+    def _put(
+        self, grid: Image.Image, position: Position, kind: str, ground: str, size: int = 0
+    ) -> None:
+        glyph = _glyph(kind, ground, size or self._cell)
+        over = (glyph.width - self._cell) // 2
         row, col = position
-        grid.paste(_glyph(kind, ground, self._cell), (col * self._cell, row * self._cell))
+        grid.paste(glyph, (col * self._cell - over, row * self._cell - over))
 
 
 @lru_cache(maxsize=256)

@@ -3,6 +3,7 @@
   const NEVER = -1;
   const SPEEDS = [1, 2, 4, 8, 16, 32, 64]; // steps a second
   const LARGEST_CELL = 40; // CSS pixels
+  const SMALLEST_PERSON = 4; // CSS pixels, also where cells are smaller
   const CAUSES = { [-1]: "entered_fire", [-2]: "fire_spread" };
 
   const root = document.currentScript.closest(".ember-player");
@@ -375,7 +376,8 @@
         here[track.status(person, state.step)].push(at);
       }
       delete here.evacuated;
-      for (const [kind, places] of Object.entries(here)) drawAll(context, kind, places, this.size);
+      const size = Math.max(this.size, SMALLEST_PERSON * (devicePixelRatio || 1));
+      for (const [kind, places] of Object.entries(here)) drawAll(context, kind, places, size);
       if (this.size >= 10) this.drawBlocked(context, track);
       this.drawLooked(context, track);
       this.tell(track);
