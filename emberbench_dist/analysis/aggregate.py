@@ -18,7 +18,6 @@ from emberbench_dist.analysis.paired import (
     LEVEL,
     Floats,
     Interval,
-    chunks,
     draws,
     generator_of,
     widened,
@@ -66,14 +65,15 @@ def scores(
     metric: str | Sequence[str] | None = None,
     *,
     seed: int = 0,
-    resamples: int = 2000,
+    resamples: int | None = None,
     labels: Sequence[str] | None = None,
 ) -> pd.DataFrame:
     """Return mean, median and interquartile mean of metrics for each run, with 95 % intervals.
 
     A row for each run, metric, `over` (planned or committed episodes) and statistic: `episodes`
     that have a value, `estimate`, `low`, `high` and a `note` where the interval is not defined.
-    Seeds are drawn anew within each scenario; the scenarios stay as they are.
+    Seeds are drawn anew within each scenario, `resamples` times (2000 by default, less above
+    10^5 episodes); the scenarios stay as they are.
     """
     metrics = chosen_metrics(metric)
     episodes = load_episodes(runs, ["scenario_id", *metrics], labels)
@@ -81,47 +81,59 @@ def scores(
         (run, name, over, *row)
         for run, played in episodes.groupby("run", observed=True, sort=False)
         for name in metrics
-        for over, values, strata in _overs(played, name)
-        for row in _scored(values, strata, generator_of(seed, name), resamples)
+        for over, scored in _scored_overs(played, name, seed, resamples)
+        for row in scored
     ]
     names = ("run", "metric", "over", "statistic", "episodes", "estimate", "low", "high", "note")
     return pd.DataFrame(rows, columns=list(names))
 
 
-def _overs(played: pd.DataFrame, metric: str) -> Iterator[tuple[str, Floats, Codes]]:
-    """Yield values and scenarios over the planned and over the committed episodes."""
-    values = played[metric].to_numpy(float, na_value=np.nan)
+Scored = list[tuple[str, int, float | None, float | None, float | None, str]]
+
+
+def _scored_overs(
+    played: pd.DataFrame, metric: str, seed: int, resamples: int | None
+) -> Iterator[tuple[str, Scored]]:
+    """Yield the scores over the planned and over the committed episodes."""
+    values = played[metric].to_numpy(np.float64, na_value=np.nan)
     strata = np.asarray(played["scenario_id"].cat.codes, np.int64)
-    if metric in _NOT_PLAYED:
-        yield "planned", np.nan_to_num(values, nan=_NOT_PLAYED[metric]), strata
     there = ~np.isnan(values)
-    yield "committed", values[there], strata[there]
-
-
-Scored = tuple[str, int, float | None, float | None, float | None, str]
+    committed = _scored(values[there], strata[there], generator_of(seed, metric), resamples)
+    if metric in _NOT_PLAYED and there.all():
+        yield "planned", committed
+    elif metric in _NOT_PLAYED:
+        filled = np.where(there, values, _NOT_PLAYED[metric])
+        yield "planned", _scored(filled, strata, generator_of(seed, metric), resamples)
+    yield "committed", committed
 
 
 def _scored(
-    values: Floats, strata: Codes, generator: np.random.Generator, resamples: int
-) -> list[Scored]:
+    values: Floats, strata: Codes, generator: np.random.Generator, resamples: int | None
+) -> Scored:
     size = len(values)
     if not size:
         return [(name, 0, None, None, None, "not defined: no episode") for name in STATISTICS]
-    estimates = [float(one[0]) for one in _statistics(values[None])]
-    bounds = stratified_intervals(values, strata, generator, resamples=draws(size, resamples))
+    estimates = _statistics(*np.unique(values, return_counts=True))
+    times = resamples or draws(size, 2000)
+    bounds = stratified_intervals(values, strata, generator, resamples=times)
     return [
         (name, size, estimate, bound.low, bound.high, bound.note)
         for name, estimate, bound in zip(STATISTICS, estimates, bounds, strict=True)
     ]
 
 
-def _statistics(drawn: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return mean, median and interquartile mean of each row."""
-    ordered = np.sort(drawn, axis=1)
-    size = ordered.shape[1]
-    middle = ordered[:, (size - 1) // 2 : size // 2 + 1].mean(axis=1)
+def _statistics(kinds: Floats, often: Codes) -> tuple[float, float, float]:
+    """Return mean, median and interquartile mean of ascending values, each so often there."""
+    upto = np.cumsum(often)
+    size = int(upto[-1])
+    middle = kinds[np.searchsorted(upto, [(size - 1) // 2, size // 2], side="right")]
     cut = size // 4  # as scipy.stats.trim_mean cuts
-    return ordered.mean(axis=1), middle, ordered[:, cut : size - cut].mean(axis=1)
+    kept = np.diff(np.clip(upto, cut, size - cut), prepend=cut)
+    return (
+        float((kinds * often).sum() / size),
+        float(middle.mean()),
+        float((kinds * kept).sum() / (size - 2 * cut)),
+    )
 
 
 def stratified_intervals(
@@ -136,25 +148,24 @@ def stratified_intervals(
 
     Values are drawn within their stratum. The level is widened for the strata's small sizes.
     """
-    order = np.argsort(strata, kind="stable")
+    size, order = len(values), np.argsort(strata, kind="stable")
     _, sizes = np.unique(strata, return_counts=True)
-    if len(values) == len(sizes):
-        note = "not defined: one episode a scenario"
-        return [Interval(None, None, note)] * len(STATISTICS)
+    if size == len(sizes):
+        return [Interval(None, None, "not defined: one episode a scenario")] * len(STATISTICS)
     first, count = np.repeat(np.cumsum(sizes) - sizes, sizes), np.repeat(sizes, sizes)
-    parts = []
-    for rows in chunks(resamples, len(values)):
-        places = first + (generator.random((rows, len(values))) * count).astype(np.int64)
-        parts.append(_statistics(values[order][places]))
-    tail = (1 - widened(level, len(values), len(sizes))) / 2
-    drawn = (np.concatenate(part) for part in zip(*parts, strict=True))
-    return [_percentiles(one, tail) for one in drawn]
+    kinds, kind = np.unique(values[order], return_inverse=True)
+    drawn = np.empty((resamples, len(STATISTICS)))
+    for row in range(resamples):
+        places = first + (generator.random(size) * count).astype(np.int64)
+        drawn[row] = _statistics(kinds, np.bincount(kind[places], minlength=len(kinds)))
+    tail = (1 - widened(level, size, len(sizes))) / 2
+    return [_percentiles(column, tail) for column in drawn.T]
 
 
 def _percentiles(drawn: Floats, tail: float) -> Interval:
     low, high = np.quantile(drawn, [tail, 1 - tail])
-    if high - low <= 1e-12 * max(1.0, abs(high)):
-        return Interval(None, None, "not defined: the resamples are all equal")
+    if not high - low > 1e-12 * max(1.0, abs(high)):
+        return Interval(None, None, "not defined: the resamples are nearly all equal")
     return Interval(float(low), float(high))
 
 

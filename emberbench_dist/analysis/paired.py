@@ -24,6 +24,8 @@ FEWEST, FEW = 5, 10
 _EXACT = 16
 _CELLS = 2**21  # drawn at once: 16 MB
 _ROUNDING = 1e-9
+# So many times more units than kinds of them make it worth to draw by kind.
+_FEW_KINDS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,12 +110,18 @@ def _bca(bias: float, acceleration: float, level: float) -> Floats:
 def _resampled_means(
     sums: Floats, counts: Floats, generator: np.random.Generator, resamples: int
 ) -> Floats:
-    units, even = len(sums), bool((counts == counts[0]).all())
+    units = len(sums)
+    kinds, often = np.unique(np.stack([sums, counts]), axis=1, return_counts=True)
     means = []
+    # How often each kind of unit is drawn says as much as which units are, and is drawn faster.
+    if len(often) * _FEW_KINDS <= units:
+        for size in chunks(resamples, len(often)):
+            drawn = generator.multinomial(units, often / units, size)
+            means.append((drawn * kinds[0]).sum(axis=1) / (drawn * kinds[1]).sum(axis=1))
+        return np.concatenate(means)
     for size in chunks(resamples, units):
         drawn = generator.integers(0, units, (size, units))
-        pairs = counts[0] * units if even else counts[drawn].sum(axis=1)
-        means.append(sums[drawn].sum(axis=1) / pairs)
+        means.append(sums[drawn].sum(axis=1) / counts[drawn].sum(axis=1))
     return np.concatenate(means)
 
 
@@ -137,11 +145,26 @@ def sign_flip(sums: Floats, generator: np.random.Generator, *, flips: int) -> PV
         for value in values:
             flipped = np.concatenate([flipped + value, flipped - value])
         return PValue(float((np.abs(flipped) >= observed).mean()), exact=True)
-    beyond, total = 0, values.sum()
-    for size in chunks(flips, len(values)):
-        heads = generator.integers(0, 2, (size, len(values)), dtype=np.int8)
-        beyond += int((np.abs(2 * (heads @ values) - total) >= observed).sum())
+    beyond = sum(
+        int((np.abs(flipped) >= observed).sum())
+        for flipped in _flipped_sums(np.abs(values), generator, flips)
+    )
     return PValue((beyond + 1) / (flips + 1), exact=False)
+
+
+def _flipped_sums(values: Floats, generator: np.random.Generator, flips: int) -> Iterator[Floats]:
+    """Yield sums of values of random signs; of equal values, only how many are positive matters."""
+    kinds, often = np.unique(values, return_counts=True)
+    few = len(kinds) * _FEW_KINDS <= len(values)
+    sizes, ways = (kinds, often) if few else (values, np.ones(len(values), np.int64))
+    for rows in chunks(flips, len(sizes)):
+        shape = (rows, len(sizes))
+        heads = (
+            generator.binomial(ways, 0.5, shape)
+            if few
+            else generator.integers(0, 2, shape, np.int8)
+        )
+        yield ((2 * heads - ways) * sizes).sum(axis=1)
 
 
 def effect_size(differences: Floats) -> float | None:
@@ -185,6 +208,6 @@ def generator_of(seed: int, *what: str) -> np.random.Generator:
     return np.random.default_rng([seed, *"\0".join(what).encode()])
 
 
-def draws(pairs: int, most: int, budget: int = 2 * 10**8) -> int:
-    """Return how often to draw: `most`, or fewer for many pairs, so that it stays in seconds."""
+def draws(pairs: int, most: int = 9999, budget: int = 2 * 10**8) -> int:
+    """Return how often to draw: `most`, or less for many pairs, so that it stays in seconds."""
     return min(most, max(1000, budget // max(pairs, 1)))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from emberbench_dist.errors import RunFolderError
@@ -44,14 +45,21 @@ class _Sheet:
 @click.option(
     "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Every draw's seed."
 )
+@click.option(
+    "--resamples",
+    metavar="N",
+    type=click.IntRange(min=100),
+    help="Draws of each interval and test.  [default: 9999, less for many pairs]",
+)
 @click.option("--json", "form", flag_value="json", help="Print one JSON object.")
 @click.option("--csv", "form", flag_value="csv", help="Print a row a metric and scenario.")
 @click.option("--markdown", "form", flag_value="markdown", help="Print tables in Markdown.")
-def command(
+def command(  # noqa: PLR0917 - click passes them by name
     runs: tuple[str, ...],
     metrics: tuple[str, ...],
     labels: tuple[str, ...],
     seed: int,
+    resamples: int | None,
     form: str | None,
 ) -> None:
     """Compare runs of one manifest, pair by pair: the same scenario and seed, played by each.
@@ -66,7 +74,7 @@ def command(
     found = find_runs(runs, labels or None)
     if len(found) < 2:
         raise RunFolderError(f"{found[0].path}: is one run; name another one to compare it with")
-    comparison = compare(*found, metric=metrics or None, seed=seed)
+    comparison = compare(*found, metric=metrics or None, seed=seed, resamples=resamples)
     if form == "json":
         click.echo(json.dumps(comparison.to_dict(), indent=2, allow_nan=False))
     elif form == "csv":
@@ -83,11 +91,11 @@ def _show(comparison: Comparison) -> None:
         if isinstance(part, str):
             console.print(part, markup=False, soft_wrap=True)
             continue
-        table = Table(*part.columns, title=part.title, title_justify="left")
-        for column in table.columns[1:]:
-            column.justify = "right"
+        table = Table(title=part.title, title_justify="left")
+        for name in part.columns:
+            table.add_column(name, justify="right" if table.columns else "left", overflow="fold")
         for row in part.rows:
-            table.add_row(*row)
+            table.add_row(*map(escape, row))
         console.print(table)
 
 
@@ -180,7 +188,7 @@ def _facts(row: Row) -> dict[str, str]:
         "interval, by scenario": _resampled(row.by_scenario),
         "p, by episode": _p(row.by_episode),
         "p, by scenario": _p(row.by_scenario),
-        "wins / ties / losses": f"{row.wins} / {row.ties} / {row.losses}",
+        "wins/ties/losses": f"{row.wins}/{row.ties}/{row.losses}",
         "effect size": _number(row.effect_size, "+"),
         "better on the same seed": _estimate(row.improvement_paired),
         "better on any seed": _estimate(row.improvement_unpaired),
@@ -231,12 +239,12 @@ def _scenarios(pairing: Pairing, metric: str) -> _Sheet:
             _number(row.difference, "+"),
             _resampled(row.by_episode),
             "" if row.by_episode is None else f"{row.by_episode.p_holm:.2g}",
-            f"{row.wins} / {row.ties} / {row.losses}",
+            f"{row.wins}/{row.ties}/{row.losses}",
         ]
         for row in pairing.rows
         if row.metric == metric and row.scenario is not None
     ]
-    columns = ["scenario", "pairs", "difference", "interval", "p, Holm", "w / t / l"]
+    columns = ["scenario", "pairs", "difference", "interval", "p, Holm", "w/t/l"]
     return _Sheet(f"{metric} by scenario, {pairing.b} - {pairing.a}", columns, rows)
 
 
@@ -252,7 +260,7 @@ def _interval(found: Interval) -> str:
     if found.low is None or found.high is None:
         return found.note
     note = f" ({found.note})" if found.note else ""
-    return f"{found.low:.4g} to {found.high:.4g}{note}"
+    return f"[{found.low:.4g}, {found.high:.4g}]{note}"
 
 
 def _p(found: Resampled | None) -> str:
