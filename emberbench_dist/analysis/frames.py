@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from emberbench_dist.analysis.plan import Index
-from emberbench_dist.analysis.runs import Run, Runs, find_runs, require_current
+from emberbench_dist.analysis.runs import Run, Runs, find_runs, remedy, require_current
 from emberbench_dist.artifacts.parquet import read_table
 from emberbench_dist.artifacts.tables import TABLE, Column
 from emberbench_dist.errors import ArtifactError
@@ -123,7 +123,7 @@ def _require_episodes(run: Run, rows: Index) -> None:
     if not ordered or (len(rows) and not 0 <= rows[0] <= rows[-1] < run.planned):
         raise ArtifactError(
             f"{run.path / 'episodes.parquet'}: does not have each of its {run.committed} episodes "
-            f"once and in order; `dist-eval export {run.path}` writes it anew"
+            f"once and in order; {remedy(run.path)}"
         )
 
 
@@ -137,14 +137,11 @@ def _rows(run: Run, table: str, names: list[str]) -> Arrays:
 def _read(run: Run, table: str, names: list[str]) -> Arrays:
     """Read columns of a table as arrays of their pandas types, in the order of the names."""
     path = run.path / f"{table}.parquet"
-    read = read_table(path, names)
+    try:
+        read = read_table(path, names)
+    except ArtifactError as error:
+        raise ArtifactError(f"{error}; {remedy(run.path)}") from error
     columns = {column.name: column for column in TABLE[table].columns}
-    missing = [name for name in names if name not in read.column_names]
-    if missing:
-        raise ArtifactError(
-            f"{path}: has no column {', '.join(missing)}; "
-            f"`dist-eval export {run.path}` writes it anew"
-        )
     return {name: _array(read.column(name), table, columns[name]) for name in names}
 
 

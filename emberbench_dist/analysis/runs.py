@@ -69,20 +69,28 @@ def find_runs(runs: Runs, labels: Sequence[str] | None = None) -> list[Run]:
 
 def require_current(path: Path, table: str) -> Origin:
     """Return what a table tells of its run; `ArtifactError` where it is missing or out of date."""
-    folder, remedy = RunFolder(path), f"`dist-eval export {path}` writes it anew"
+    folder = RunFolder(path)
     file = folder.table(table)
     if not file.is_file():
-        raise ArtifactError(f"{file}: is missing; {remedy}")
-    origin = read_origin(file)
+        raise ArtifactError(f"{file}: is missing; {remedy(path)}")
+    try:
+        origin = read_origin(file)
+    except ArtifactError as error:
+        raise ArtifactError(f"{error}; {remedy(path)}") from error
     if folder.ledger.is_file():
         with Ledger.reading(folder.ledger) as ledger:
             committed = sum(count for _, _, count in ledger.sessions())
         if committed != origin.committed:
             raise ArtifactError(
                 f"{file}: is out of date: it has {origin.committed} committed episodes, "
-                f"the ledger {committed}; {remedy}"
+                f"the ledger {committed}; {remedy(path)}"
             )
     return origin
+
+
+def remedy(path: Path) -> str:
+    """Return what to do about a table that cannot be used."""
+    return f"`dist-eval export {path}` writes it anew"
 
 
 def _folders(names: Iterable[str | Path]) -> list[Path]:
@@ -140,7 +148,7 @@ def _run(path: Path, label: str) -> Run:
     if origin.manifest is None:
         raise ArtifactError(
             f"{folder.table('episodes')}: does not tell which episodes are planned; "
-            f"`dist-eval export {path}` with the manifest writes it anew"
+            f"with the manifest, {remedy(path)}"
         )
     document = json.loads(origin.manifest)
     total = sum(map(block_size, document["blocks"]))
