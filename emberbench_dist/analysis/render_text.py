@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import zip_longest
 
 from emberbench_dist.analysis.playback import Playback, fire_of
 from emberbench_dist.contract.document import Position
@@ -15,26 +14,25 @@ _GAP = "   "
 
 def text_of(plays: Sequence[Playback]) -> str:
     """Return the title, the legend and a frame for each step, the plays side by side."""
-    first, last = plays[0], max(play.steps for play in plays)
-    title = f"{first.title}\n{LEGEND}\n"
-    return "\n".join([title, *(_frame(plays, step, last) for step in range(last + 1))])
-
-
-def _frame(plays: Sequence[Playback], step: int, last: int) -> str:
-    fire = fire_of(plays)
-    columns = [[*_told(play, step), *_rows(play, fire, step)] for play in plays]
-    widths = [max(map(len, column)) for column in columns]
-    lines = [
-        _GAP.join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in zip_longest(*columns, fillvalue="")
+    fire, last = fire_of(plays), max(play.steps for play in plays)
+    films = [
+        [[*_told(play, step), *_rows(play, fire, step)] for step in range(last + 1)]
+        for play in plays
     ]
-    return "\n".join([f"step {step} of {last}", *lines, ""])
+    widths = [max(len(line) for column in film for line in column) for film in films]
+    parts = [f"{plays[0].title}\n{LEGEND}\n"]
+    for step, columns in enumerate(zip(*films, strict=True)):
+        lines = [
+            _GAP.join(map(str.ljust, row, widths)).rstrip() for row in zip(*columns, strict=True)
+        ]
+        parts.append("\n".join([f"step {step} of {last}", *lines, ""]))
+    return "\n".join(parts)
 
 
 def _told(play: Playback, step: int) -> Iterator[str]:
-    active, trapped, evacuated, casualties = play.counts(step)
+    active, trapped, out, lost = play.counts(step)
     yield play.label + (f", ended at step {play.steps}" if step >= play.steps else "")
-    yield f"active {active} (trapped {trapped}), evacuated {evacuated}, casualties {casualties}"
+    yield f"active {active} (trapped {trapped}), out {out}, lost {lost}"
 
 
 def _rows(play: Playback, fire: dict[Position, int], step: int) -> Iterator[str]:

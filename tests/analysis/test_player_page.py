@@ -460,3 +460,26 @@ def test_two_players_share_a_page(browser, runs, tmp_path):
         page.wait_for_timeout(200)
         assert second.get_attribute("data-step") == "1"
         assert overflow(page) == 0
+
+
+def test_a_hurried_reader_sees_the_last_choice(browser, page_file):
+    """Of episodes chosen faster than they are unpacked, the last one is shown whole."""
+    with player(browser, page_file) as page:
+        page.evaluate(
+            """() => {
+              const list = document.querySelector("[data-part=episode]");
+              const grid = document.querySelector("figure canvas");
+              for (const number of ["0", "2", "1", "2"]) {
+                list.value = number;
+                list.dispatchEvent(new Event("change"));
+                grid.dispatchEvent(new PointerEvent("pointermove"));
+                grid.click();
+              }
+            }"""
+        )
+        shown(page, 0)
+        page.wait_for_timeout(200)
+        label = page.locator("figure canvas").first.get_attribute("aria-label")
+        assert label.startswith(f"greedy, step 0: active {len(ODD_IDS)} ")
+        assert part(page, "episode").input_value() == str(HALL)
+        assert part(page, "follow").locator("option").count() == len(ODD_IDS) + 1

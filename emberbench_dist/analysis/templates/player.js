@@ -23,7 +23,8 @@
     speed: calm ? 1 : 3,
     followed: NEVER, // index of a person
     pointed: null, // {panel, cell}
-    scene: null, // {world, fire, tracks}: the episode that is shown
+    world: null,
+    scene: null, // {world, fire, tracks}: the episode that is shown; null while one is unpacked
   };
 
   function make(tag, properties = {}, ...children) {
@@ -324,6 +325,7 @@
 
     listen() {
       const point = (event) => {
+        if (!state.scene) return;
         const { width, height } = state.scene.world;
         const row = Math.floor((event.offsetY / this.canvas.clientHeight) * height);
         const col = Math.floor((event.offsetX / this.canvas.clientWidth) * width);
@@ -562,19 +564,18 @@
   }
 
   async function load(index) {
-    state.playing = false;
-    state.episode = index;
+    Object.assign(state, { playing: false, episode: index, step: 0, pointed: null, scene: null });
     delete root.dataset.step;
     const episode = data.episodes[index];
     try {
       const [world, scenes] = await Promise.all([worldOf(episode.scenario), unpack(episode.data)]);
       if (state.episode !== index) return; // another one was chosen meanwhile
-      if (!state.scene || state.scene.world !== world) {
-        state.followed = NEVER;
+      if (state.world !== world) {
+        Object.assign(state, { followed: NEVER, world });
         fillFollow(world);
       }
       const tracks = scenes.plays.map((play, run) => new Track(world, play, result(episode, run, "steps")));
-      Object.assign(state, { step: 0, pointed: null, scene: { world, fire: scenes.fire, tracks } });
+      state.scene = { world, fire: scenes.fire, tracks };
     } catch (error) {
       ui.step.textContent = `This browser cannot unpack the episode: ${error.message}`;
       return;
