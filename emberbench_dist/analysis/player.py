@@ -15,6 +15,7 @@ from emberbench_dist.contract.scenario import Scenario
 from emberbench_dist.simulator.state import Cause
 
 _TEMPLATES = Path(__file__).with_name("templates")
+_SCRIPTS = ("player-data.js", "player-words.js", "player-pictures.js", "player.js")  # in one scope
 _LETTERS = {deed: chr(ord("a") + number) for number, deed in enumerate(DEEDS)}
 _CAUSES = {Cause.ENTERED_FIRE: -1, Cause.FIRE_SPREAD: -2}
 _NEVER = -1
@@ -54,15 +55,12 @@ def player_section(runs: Sequence[Labelled], episodes: Iterable[int]) -> str:
 
 
 def _section(episodes: Iterable[Plays]) -> str:
-    style, markup, script = (
-        (_TEMPLATES / f"player.{suffix}").read_text(encoding="utf-8")
-        for suffix in ("css", "html", "js")
-    )
+    script = "\n".join(_template(name) for name in _SCRIPTS)
     return (
         '<section class="ember-player" tabindex="-1" aria-label="Episode player">\n'
-        f"<style>\n{style}</style>\n{markup}"
+        f"<style>\n{_template('player.css')}</style>\n{_template('player.html')}"
         f'<script type="application/json">{_embedded(pack(episodes))}</script>\n'
-        f"<script>\n{script}</script>\n</section>\n"
+        f'<script>\n(() => {{\n"use strict";\n{script}}})();\n</script>\n</section>\n'
     )
 
 
@@ -147,6 +145,10 @@ def _scene(play: Playback) -> dict[str, Any]:
 def _compressed(value: Any) -> str:
     text = json.dumps(value, separators=(",", ":"))
     return b64encode(zlib.compress(text.encode(), 9)).decode()
+
+
+def _template(name: str) -> str:
+    return (_TEMPLATES / name).read_text(encoding="utf-8")
 
 
 def _embedded(value: Any) -> str:
