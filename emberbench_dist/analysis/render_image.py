@@ -51,7 +51,7 @@ _LEAST_WIDTH = 330
 _LARGEST_CELL, _SMALLEST_PERSON = 32, 3
 _SHEET_SIDE, _SHEET_COLUMNS = 330, 4
 _GIF_SIDE = 480
-_GIF_FRAMES = 300
+_GIF_FRAMES, _GIF_PIXELS = 300, 200_000_000  # all of them are held in memory
 _GIF_MILLISECONDS = 20_000
 _PACE = (60, 250)
 _PAUSE = 2_500
@@ -60,11 +60,12 @@ _PAUSE = 2_500
 def animation(plays: Sequence[Playback]) -> bytes:
     """Return a GIF that plays every step, or evenly chosen ones of very many, and then pauses."""
     last = max(play.steps for play in plays)
-    stride = ceil((last + 1) / _GIF_FRAMES)
+    film = _Film(plays, _GIF_SIDE)
+    wide, high = film.size
+    stride = ceil((last + 1) / min(_GIF_FRAMES, max(2, _GIF_PIXELS // (wide * high))))
     steps = [*range(0, last, stride), last]
     pace = min(max(_GIF_MILLISECONDS // len(steps), _PACE[0]), _PACE[1])
     palette = _palette()
-    film = _Film(plays, _GIF_SIDE)
     first, *rest = (
         frame.quantize(palette=palette, dither=Image.Dither.NONE)
         for frame in (film.whole(step) for step in steps)
@@ -108,17 +109,21 @@ class _Film:
 
     def __init__(self, plays: Sequence[Playback], side: int) -> None:
         fire = fire_of(plays)
-        self._plays = plays
         self._last = max(play.steps for play in plays)
         self._panels = [_Panel(play, fire, side) for play in plays]
         self._width = max(panel.width for panel in self._panels)
         self._head = _head(plays, len(plays) * (self._width + _GAP) - _GAP)
 
+    @property
+    def size(self) -> tuple[int, int]:
+        """Return width and height of the picture of a step."""
+        high = self._head.height + _LINE + self._panels[0].height
+        return (self._head.width + 2 * _MARGIN, high + 2 * _MARGIN)
+
     def whole(self, step: int) -> Image.Image:
         """Return the picture of a step with title and legend."""
         tile = self.tile(step, f"step {step} of {self._last}")
-        size = (tile.width + 2 * _MARGIN, tile.height + self._head.height + 2 * _MARGIN)
-        page = Image.new("RGB", size, PAGE)
+        page = Image.new("RGB", self.size, PAGE)
         page.paste(self._head, (_MARGIN, _MARGIN))
         page.paste(tile, (_MARGIN, _MARGIN + self._head.height))
         return page
@@ -144,6 +149,7 @@ class _Panel:
         self._cell = max(1, fitting)
         self._grid = (world.width * self._cell, world.height * self._cell)
         self.width = max(self._grid[0] + 2, _LEAST_WIDTH)
+        self.height = self._grid[1] + 2 * _LINE + 2
         self._ground = Image.new("RGB", self._grid, MESH if self._cell >= 8 else GROUNDS["floor"])
         for row in range(world.height):
             for col in range(world.width):
@@ -159,7 +165,7 @@ class _Panel:
         while self._unburnt and self._unburnt[-1][1] <= step:
             position, _ = self._unburnt.pop()
             self._put(self._ground, position, "fire", "fire")
-        picture = Image.new("RGB", (self.width, self._grid[1] + 2 * _LINE + 2), PAGE)
+        picture = Image.new("RGB", (self.width, self.height), PAGE)
         ended = f" · ended at step {self._play.steps}" if step >= self._play.steps else ""
         _write(picture, (0, 0), self._play.label + ended, INK, self.width)
         active, trapped, evacuated, lost = self._play.counts(step)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -66,3 +67,16 @@ def test_a_run_must_be_named():
     failed = dist_eval("render", "--episode", 0)
     assert failed.returncode == 2
     assert "Missing argument 'DIR...'" in failed.stderr
+
+
+@pytest.mark.parametrize(("suffix", "code"), [("png", 2), ("gif", 2), ("html", 0), ("txt", 0)])
+def test_only_pictures_need_pillow(runs, tmp_path, monkeypatch, suffix, code):
+    """Without Pillow a picture is refused with what to install; page and text are written."""
+    monkeypatch.setitem(sys.modules, "PIL", None)
+    monkeypatch.delitem(sys.modules, "emberbench_dist.analysis.render_image", raising=False)
+    monkeypatch.delattr("emberbench_dist.analysis.render_image", raising=False)
+    path = tmp_path / f"x.{suffix}"
+    done = dist_eval("render", runs[0][1], "--episode", 2, "--out", path)
+    assert done.returncode == code
+    assert path.exists() == (code == 0)
+    assert ("PIL: install emberbench-dist[analysis]" in done.stderr) == (code == 2)
