@@ -12,6 +12,7 @@ from typing import Any
 
 from emberbench_dist.analysis.playback import DEEDS, Labelled, Playback, fire_of, playbacks
 from emberbench_dist.contract.scenario import Scenario
+from emberbench_dist.errors import EvaluationError
 from emberbench_dist.simulator.state import Cause
 
 _TEMPLATES = Path(__file__).with_name("templates")
@@ -49,7 +50,8 @@ def player_section(runs: Sequence[Labelled], episodes: Iterable[int]) -> str:
     """Return a self-contained fragment of HTML that plays these episodes of one or more runs.
 
     `runs` are (label, run folder); `episodes` are numbers of the manifest, each committed in
-    every run. The same input gives the same bytes. Raises as `playbacks` does.
+    every run. The same input gives the same bytes. Raises as `playbacks` does, and
+    `EvaluationError` where no episode is chosen.
     """
     return _section(playbacks(runs, dict.fromkeys(episodes)))
 
@@ -86,6 +88,8 @@ def pack(episodes: Iterable[Plays]) -> dict[str, Any]:
                 "data": _compressed(_scenes(plays)),
             }
         )
+    if not packed:
+        raise EvaluationError("the player needs an episode to play; none was chosen")
     return {
         "runs": labels,
         "headlines": _HEADLINES,

@@ -12,7 +12,7 @@ from truth import ODD_IDS, SEEDS
 
 from emberbench_dist.analysis.playback import DEEDS, playbacks
 from emberbench_dist.analysis.player import pack, page_of, player_section
-from emberbench_dist.errors import ManifestError
+from emberbench_dist.errors import EvaluationError, ManifestError
 
 
 class Elements(HTMLParser):
@@ -128,6 +128,12 @@ def test_an_episode_that_is_not_there_is_refused(runs):
     """The fragment raises what the playback raises."""
     with pytest.raises(ManifestError, match="there is no episode 9"):
         player_section(runs, [0, 9])
+
+
+def test_a_player_needs_an_episode(runs):
+    """Without any episode there is nothing to play."""
+    with pytest.raises(EvaluationError, match="needs an episode"):
+        player_section(runs, [])
 
 
 def test_a_page_of_its_own_is_a_document(runs):
