@@ -18,6 +18,7 @@ from emberbench_dist.analysis.paired import (
     LEVEL,
     Floats,
     Interval,
+    chunks,
     draws,
     generator_of,
     widened,
@@ -113,26 +114,32 @@ def _scored(
     size = len(values)
     if not size:
         return [(name, 0, None, None, None, "not defined: no episode") for name in STATISTICS]
-    estimates = _statistics(*np.unique(values, return_counts=True))
+    kinds, often = np.unique(values, return_counts=True)
+    estimates = _statistics(kinds, often[None])[:, 0]
     times = resamples or draws(size, 2000)
     bounds = stratified_intervals(values, strata, generator, resamples=times)
     return [
-        (name, size, estimate, bound.low, bound.high, bound.note)
+        (name, size, float(estimate), bound.low, bound.high, bound.note)
         for name, estimate, bound in zip(STATISTICS, estimates, bounds, strict=True)
     ]
 
 
-def _statistics(kinds: Floats, often: Codes) -> tuple[float, float, float]:
-    """Return mean, median and interquartile mean of ascending values, each so often there."""
-    upto = np.cumsum(often)
-    size = int(upto[-1])
-    middle = kinds[np.searchsorted(upto, [(size - 1) // 2, size // 2], side="right")]
+def _statistics(kinds: Floats, often: Codes) -> Floats:
+    """Return mean, median and interquartile mean of rows: ascending values, each so often there.
+
+    `often` has the shape (rows, kinds), what is returned (3, rows).
+    """
+    upto = np.cumsum(often, axis=1)
+    size = int(upto[0, -1])
+    middle = [kinds[(upto > place).argmax(axis=1)] for place in ((size - 1) // 2, size // 2)]
     cut = size // 4  # as scipy.stats.trim_mean cuts
-    kept = np.diff(np.clip(upto, cut, size - cut), prepend=cut)
-    return (
-        float((kinds * often).sum() / size),
-        float(middle.mean()),
-        float((kinds * kept).sum() / (size - 2 * cut)),
+    kept = np.diff(np.clip(upto, cut, size - cut), axis=1, prepend=cut)
+    return np.stack(
+        [
+            (kinds * often).sum(axis=1) / size,
+            (middle[0] + middle[1]) / 2,
+            (kinds * kept).sum(axis=1) / (size - 2 * cut),
+        ]
     )
 
 
@@ -154,12 +161,14 @@ def stratified_intervals(
         return [Interval(None, None, "not defined: one episode a scenario")] * len(STATISTICS)
     first, count = np.repeat(np.cumsum(sizes) - sizes, sizes), np.repeat(sizes, sizes)
     kinds, kind = np.unique(values[order], return_inverse=True)
-    drawn = np.empty((resamples, len(STATISTICS)))
-    for row in range(resamples):
-        places = first + (generator.random(size) * count).astype(np.int64)
-        drawn[row] = _statistics(kinds, np.bincount(kind[places], minlength=len(kinds)))
+    parts = []
+    for rows in chunks(resamples, size):
+        places = first + (generator.random((rows, size)) * count).astype(np.int64)
+        cells = kind[places] + len(kinds) * np.arange(rows)[:, None]
+        often = np.bincount(cells.ravel(), minlength=rows * len(kinds)).reshape(rows, -1)
+        parts.append(_statistics(kinds, often))
     tail = (1 - widened(level, size, len(sizes))) / 2
-    return [_percentiles(column, tail) for column in drawn.T]
+    return [_percentiles(column, tail) for column in np.concatenate(parts, axis=1)]
 
 
 def _percentiles(drawn: Floats, tail: float) -> Interval:

@@ -144,7 +144,7 @@ def _runs(comparison: Comparison) -> _Sheet:
         ]
         for run in comparison.runs
     ]
-    columns = ["run", "agent", "planned", "committed", "rate of planned", "rate of committed"]
+    columns = ["run", "agent", "planned", "committed", "over planned", "over committed"]
     return _Sheet("Mean evacuation rate; what was not played counts as nobody", columns, rows)
 
 
