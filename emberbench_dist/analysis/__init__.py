@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from emberbench_dist.analysis.aggregate import performance_profile, rates, scores
-    from emberbench_dist.analysis.compare import compare
+    from emberbench_dist.analysis.comparing import compare
     from emberbench_dist.analysis.comparison import Comparison
     from emberbench_dist.analysis.frames import (
         load_episodes,
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _HOME = {
     "Comparison": "comparison",
     "Run": "runs",
-    "compare": "compare",
+    "compare": "comparing",
     "find_runs": "runs",
     "load_episodes": "frames",
     "load_execution": "frames",

@@ -68,7 +68,7 @@ def command(  # noqa: PLR0917 - click passes them by name
     all other differences are shown too.
     """
     # Loaded here: pandas and scipy take their time.
-    from emberbench_dist.analysis.compare import compare  # noqa: PLC0415
+    from emberbench_dist.analysis.comparing import compare  # noqa: PLC0415
     from emberbench_dist.analysis.runs import find_runs  # noqa: PLC0415
 
     found = find_runs(runs, labels or None)

@@ -17,6 +17,12 @@ def test_every_public_name_resolves(name):
     assert getattr(analysis, name) is getattr(home, name)
 
 
+@pytest.mark.parametrize("home", sorted(set(analysis._HOME.values())))
+def test_no_name_is_hidden_by_a_module(home):
+    """A module of a public name would stand in its place once anybody imports it."""
+    assert home not in analysis.__all__
+
+
 def test_public_names_are_listed():
     """The names are those that `dir` tells; another one is an attribute error."""
     assert dir(analysis) == sorted(analysis.__all__)
