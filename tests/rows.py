@@ -10,7 +10,8 @@ from emberbench_dist.agents.interface import AgentFactory, FreshAgents
 from emberbench_dist.contract.canonical import canonical_json
 from emberbench_dist.evaluation.episode import EpisodeResult, Failure, Outcome, Player, sealed
 from emberbench_dist.evaluation.manifest import Manifest
-from emberbench_dist.evaluation.metrics import INTEGER_METRICS, METRICS
+from emberbench_dist.evaluation.metrics import INTEGER_METRICS
+from emberbench_dist.evaluation.packing import pack_metrics
 
 
 def synthetic(episode: int, variant: str = "", **metrics: Any) -> EpisodeResult:
@@ -26,7 +27,9 @@ def synthetic(episode: int, variant: str = "", **metrics: Any) -> EpisodeResult:
         episode,
         canonical_json({"episode": episode, "kind": "episode", "variant": variant}).encode(),
         canonical_json({"actions": ["n"], "episode": episode}).encode(),
-        tuple(values[name] for name in METRICS),
+        pack_metrics(values),
+        b"people",
+        b"steps",
         b'{"seconds": 0.5, "steps": []}',
     )
 

@@ -26,10 +26,10 @@ ROWS = (
     ("cli",),
 )
 ROW = {layer: number for number, layers in enumerate(ROWS) for layer in layers}
-# Where alone a library may be imported; any third party that is not listed may be nowhere.
+# How a module's name begins that alone may import a library; what is not listed may be nowhere.
 HOMES = {
     "sqlite3": "artifacts/database.py",
-    "pyarrow": "artifacts/parquet.py",
+    "pyarrow": "artifacts/parquet",
     "filelock": "artifacts/run_folder.py",
     "ray": "distributed/",
     "jinja2": "analysis/",

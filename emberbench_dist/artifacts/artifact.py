@@ -5,9 +5,11 @@ Both hold the committed prefix: episodes 0, 1, 2, ... up to the first that is no
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from hashlib import sha256
-from itertools import islice
+from os import SEEK_END
+from pathlib import Path
 from typing import Any, BinaryIO
 
 from emberbench_dist.artifacts.ledger import Ledger
@@ -21,8 +23,9 @@ from emberbench_dist.contract.versions import (
 )
 from emberbench_dist.evaluation.manifest import Manifest
 from emberbench_dist.evaluation.metrics import Metrics
+from emberbench_dist.evaluation.packing import Totals
 
-_CHUNK = 1000
+_FOOTER_BYTES = 4096  # more than any footer has
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +68,14 @@ def footer(body_sha256: str, committed: int, episodes: int, totals: Metrics) -> 
     }
 
 
+def read_summary(manifest: Manifest, artifact: Path) -> Summary:
+    """Return what a complete artifact of a manifest holds, by its footer."""
+    with artifact.open("rb") as file:
+        file.seek(-min(_FOOTER_BYTES, artifact.stat().st_size), SEEK_END)
+        end = json.loads(file.read().splitlines()[-1])
+    return Summary(len(manifest), end["committed"], end["totals"])
+
+
 def write_artifact(
     manifest: Manifest, ledger: Ledger, artifact: BinaryIO, traces: BinaryIO
 ) -> Summary:
@@ -74,13 +85,14 @@ def write_artifact(
     start = canonical_json(header(manifest)).encode() + b"\n"
     body.update(start)
     artifact.write(start)
-    results = ledger.results(prefix)
-    while chunk := list(islice(results, _CHUNK)):
-        lines = b"".join([result.line + b"\n" for result in chunk])
+    totals = Totals()
+    for block in ledger.lines(prefix):
+        lines = b"\n".join((*block.lines, b""))
         body.update(lines)
         artifact.write(lines)
-        traces.write(b"".join([result.trace + b"\n" for result in chunk]))
-    summary = Summary(len(manifest), prefix, ledger.totals(prefix))
+        traces.write(b"\n".join((*block.traces, b"")))
+        totals.add(block.metrics)
+    summary = Summary(len(manifest), prefix, totals.totals())
     end = footer(body.hexdigest(), prefix, len(manifest), summary.totals)
     artifact.write(canonical_json(end).encode() + b"\n")
     return summary

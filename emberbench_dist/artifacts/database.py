@@ -9,23 +9,27 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from emberbench_dist.errors import DiskFullError, LedgerError, RunFolderError
-from emberbench_dist.evaluation.metrics import FLOAT_METRICS, INTEGER_METRICS
 
 Connection = sqlite3.Connection
 
 APPLICATION_ID = 0x454D4252  # "EMBR"
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+_PAGE_BYTES = 16384  # a page holds several rows of short episodes
 _BUSY_SECONDS = 60.0
 _HEADER_BYTES = 100
 _LEAF = 13  # first byte of a page with rows of a table
-_SCHEMA = f"""
+_SCHEMA = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
 CREATE TABLE documents (name TEXT PRIMARY KEY, body BLOB NOT NULL) STRICT;
 CREATE TABLE episodes (
-    episode INTEGER PRIMARY KEY, line BLOB NOT NULL, trace BLOB NOT NULL,
-    {", ".join(f"{name} INTEGER" for name in INTEGER_METRICS)},
-    {", ".join(f"{name} REAL" for name in FLOAT_METRICS)},
-    execution BLOB NOT NULL, digest BLOB NOT NULL
+    episode INTEGER PRIMARY KEY, digest BLOB NOT NULL, metrics BLOB NOT NULL,
+    people BLOB NOT NULL, steps BLOB NOT NULL, execution BLOB NOT NULL,
+    line BLOB NOT NULL, trace BLOB NOT NULL
+) STRICT;
+CREATE INDEX numbers ON episodes (episode);
+CREATE TABLE files (
+    name TEXT PRIMARY KEY, size INTEGER NOT NULL, modified INTEGER NOT NULL,
+    committed INTEGER NOT NULL
 ) STRICT;
 CREATE TABLE failures (
     episode INTEGER PRIMARY KEY, scenario_id TEXT NOT NULL, seed TEXT NOT NULL, step INTEGER,
@@ -48,7 +52,8 @@ def create_database(
     try:
         with explaining(str(path)):
             connection.executescript(
-                f"BEGIN IMMEDIATE; PRAGMA application_id = {APPLICATION_ID};"
+                f"PRAGMA page_size = {_PAGE_BYTES}; BEGIN IMMEDIATE;"
+                f"PRAGMA application_id = {APPLICATION_ID};"
                 f"PRAGMA user_version = {SCHEMA_VERSION}; {_SCHEMA}"
             )
             connection.executemany("INSERT INTO meta VALUES (?, ?)", meta.items())
@@ -65,8 +70,10 @@ def create_database(
 def connect(path: Path | None) -> Connection:
     """Open a database for writing: rollback journal, every commit synced to the disk.
 
-    `LedgerError` where its pages do not fit together: what is written there could be lost.
+    Where the last writer did not close it, its pages are checked: `LedgerError` unless they fit
+    together. Elsewhere a page is checked when it is read, and a row by its digest.
     """
+    unclean = path is not None and Path(f"{path}-journal").exists()
     with explaining(str(path)):
         connection = sqlite3.connect(
             path or ":memory:", timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
@@ -75,14 +82,19 @@ def connect(path: Path | None) -> Connection:
         with explaining(str(path)):
             connection.execute("PRAGMA journal_mode = TRUNCATE")
             connection.execute("PRAGMA synchronous = FULL")
-            (answer,) = connection.execute("PRAGMA quick_check(1)").fetchone()
-        if answer != "ok":
-            told = " ".join(answer.split())
-            raise LedgerError(f"{path}: is damaged, `dist-eval repair` keeps what is sound: {told}")
+            if unclean:
+                _require_fitting_pages(connection, path)
     except RunFolderError:
         connection.close()
         raise
     return connection
+
+
+def _require_fitting_pages(connection: Connection, path: Path | None) -> None:
+    (answer,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+    if answer != "ok":
+        told = " ".join(answer.split())
+        raise LedgerError(f"{path}: is damaged, `dist-eval repair` keeps what is sound: {told}")
 
 
 def disconnect(connection: Connection) -> None:

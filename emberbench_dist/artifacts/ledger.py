@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from itertools import islice
 from pathlib import Path
 from shutil import copyfile
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 from emberbench_dist.artifacts import durable
 from emberbench_dist.artifacts.database import (
@@ -30,15 +30,35 @@ from emberbench_dist.artifacts.database import (
 )
 from emberbench_dist.contract.canonical import canonical_json, sha256_hex
 from emberbench_dist.errors import LedgerError
-from emberbench_dist.evaluation.episode import EpisodeResult, Failure, seal
-from emberbench_dist.evaluation.metrics import METRICS, SUMMED_METRICS, Metrics, totals
+from emberbench_dist.evaluation.episode import HALF, EpisodeResult, Failure, seals
+from emberbench_dist.evaluation.metrics import Metrics
+from emberbench_dist.evaluation.packing import Totals
 
 _CHUNK = 1000
 _META_DIGEST = "digest"
-_COLUMNS = f"episode, line, trace, {', '.join(METRICS)}, execution, digest"
-_MARKS = ", ".join("?" * (len(METRICS) + 5))
+_COLUMNS = ", ".join(EpisodeResult._fields)
+_MARKS = ", ".join("?" * len(EpisodeResult._fields))
 _INSERT = f"INSERT INTO episodes ({_COLUMNS}) VALUES ({_MARKS}) ON CONFLICT (episode) DO NOTHING"  # noqa: S608 - constants
 SELECT_ROWS = f"SELECT {_COLUMNS} FROM episodes"  # noqa: S608 - constants
+_EVERY = 2**63 - 1
+
+
+class Counts(NamedTuple):
+    """What the tables need of some episodes: columns with the parts of their results."""
+
+    episodes: Sequence[int]
+    metrics: Sequence[bytes]
+    people: Sequence[bytes]
+    steps: Sequence[bytes]
+    execution: Sequence[bytes]
+
+
+class Lines(NamedTuple):
+    """What the artifact needs of some episodes, likewise."""
+
+    lines: Sequence[bytes]
+    traces: Sequence[bytes]
+    metrics: Sequence[bytes]
 
 
 class Ledger:
@@ -129,7 +149,7 @@ class Ledger:
 
         A failed episode stays pending; its failure goes when it is committed.
         """
-        rows = [(r.episode, r.line, r.trace, *r.metrics, r.execution, r.digest) for r in results]
+        rows = list(results)
         with self._transaction("commit"):
             new = self._connection.executemany(_INSERT, rows).rowcount if rows else 0
             self._connection.executemany(
@@ -199,8 +219,8 @@ class Ledger:
         """Return the committed episodes as ascending ranges."""
         islands = self._rows(
             "SELECT MIN(episode), MAX(episode) + 1 FROM (SELECT episode, "
-            "episode - ROW_NUMBER() OVER (ORDER BY episode) AS island FROM episodes) "
-            "GROUP BY island ORDER BY 1"
+            "episode - ROW_NUMBER() OVER (ORDER BY episode) AS island "
+            "FROM episodes INDEXED BY numbers) GROUP BY island ORDER BY 1"
         )
         return [range(first, stop) for first, stop in islands]
 
@@ -209,26 +229,61 @@ class Ledger:
         ranges = self.committed()
         return ranges[0].stop if ranges and ranges[0].start == 0 else 0
 
-    def results(self, stop: int | None = None) -> Iterator[EpisodeResult]:
+    def results(self, stop: int = _EVERY) -> Iterator[EpisodeResult]:
         """Yield every committed episode below `stop`, in order, each checked against its digest."""
-        below = (2**63 - 1 if stop is None else stop,)
-        for row in self._rows(f"{SELECT_ROWS} WHERE episode < ? ORDER BY episode", below):
-            yield self._checked(row)
+        for rows in self._blocks(_COLUMNS, _below(self.committed(), stop)):
+            for row in rows:
+                yield self._checked(row)
 
     def result(self, episode: int) -> EpisodeResult | None:
         """Return one committed episode."""
         rows = list(self._rows(f"{SELECT_ROWS} WHERE episode = ?", (episode,)))
         return self._checked(rows[0]) if rows else None
 
-    def totals(self, stop: int) -> Metrics:
+    def lines(self, stop: int) -> Iterator[Lines]:
+        """Yield what the artifact needs of the episodes below `stop`, all committed, checked.
+
+        Some at a time; the other half of each row is not read.
+        """
+        for rows in self._blocks("episode, digest, line, trace, metrics", [range(stop)]):
+            episodes, digests, *columns = zip(*rows, strict=True)
+            self._require_sealed(episodes, columns, digests, slice(HALF))
+            yield Lines(*columns)
+
+    def counts(self, committed: list[range]) -> Iterator[Counts]:
+        """Yield what the tables need of episodes that are committed, in order, checked.
+
+        Some at a time; the other half of each row is not read.
+        """
+        half = "episode, digest, metrics, people, steps, execution"
+        for rows in self._blocks(half, committed):
+            episodes, digests, *columns = zip(*rows, strict=True)
+            self._require_sealed(episodes, columns, digests, slice(HALF, None))
+            yield Counts(episodes, *columns)
+
+    def totals(self, stop: int = _EVERY) -> Metrics:
         """Return the footer's totals over the committed episodes below `stop`."""
-        columns = ", ".join(f"SUM({name})" for name in SUMMED_METRICS)
-        query = f"SELECT {columns}, COUNT(*) FROM episodes WHERE episode < ?"  # noqa: S608
-        ((*values, count),) = self._rows(query, (stop,))
-        column = self._rows("SELECT evacuation_rate FROM episodes WHERE episode < ?", (stop,))
-        rates = (rate for (rate,) in column)
-        sums = dict(zip(SUMMED_METRICS, (value or 0 for value in values), strict=True))
-        return totals(sums, rates, count)
+        found = Totals()
+        for block in self.counts(_below(self.committed(), stop)):
+            found.add(block.metrics)
+        return found.totals()
+
+    def note_files(self, files: Iterable[Path]) -> None:
+        """Note that these files, and no others, hold what is committed now."""
+        notes = self._notes(files)
+        with self._transaction("files"):
+            self._connection.execute("DELETE FROM files")
+            self._connection.executemany("INSERT INTO files VALUES (?, ?, ?, ?)", notes)
+
+    def knows_files(self, files: Iterable[Path]) -> bool:
+        """Say whether these are the files noted, none touched and nothing committed since."""
+        known = self._rows("SELECT name, size, modified, committed FROM files")
+        return sorted(known) == sorted(self._notes(files))
+
+    def _notes(self, files: Iterable[Path]) -> list[tuple[str, int, int, int]]:
+        committed = sum(map(len, self.committed()))
+        states = [(path.name, path.stat()) for path in files if path.exists()]
+        return [(name, one.st_size, one.st_mtime_ns, committed) for name, one in states]
 
     def check(self) -> None:
         """Audit the file and every row; `LedgerError` names the first that is not as written."""
@@ -244,15 +299,48 @@ class Ledger:
             )
 
     def _checked(self, row: tuple[Any, ...]) -> EpisodeResult:
-        episode, line, trace, *metrics, execution, digest = row
-        values = tuple(metrics)
-        kept = all(isinstance(part, bytes) for part in (line, trace, execution))
-        if not kept or seal(episode, line, trace, values, execution) != digest:
-            raise LedgerError(
-                f"{self._name}: the row of episode {episode} is damaged; "
-                "`dist-eval repair` drops it, and resume plays it again"
-            )
-        return EpisodeResult(episode, line, trace, values, execution, digest)
+        result = EpisodeResult(*row)
+        if not result.is_sound():
+            raise self._damaged(result.episode)
+        return result
+
+    def _require_sealed(self, episodes: Any, columns: Any, digests: Any, half: slice) -> None:
+        """Name the first episode of which a part is not as it was sealed."""
+        try:
+            if seals(episodes, *columns) == [digest[half] for digest in digests]:
+                return
+        except TypeError:  # a damaged part may have lost its type
+            pass
+        for episode in episodes:
+            self.result(episode)
+        raise self._damaged(episodes[0])
+
+    def _damaged(self, episode: int) -> LedgerError:
+        return LedgerError(
+            f"{self._name}: the row of episode {episode} is damaged; "
+            "`dist-eval repair` drops it, and resume plays it again"
+        )
+
+    def _blocks(self, columns: str, committed: list[range]) -> Iterator[list[Any]]:
+        """Yield the rows of committed episodes, in order, some at a time.
+
+        Each statement is short: a driver that wants to commit waits for no reader.
+        """
+        query = (
+            f"SELECT {columns} FROM episodes NOT INDEXED "  # noqa: S608 - constants
+            "WHERE episode >= ? AND episode < ? ORDER BY episode"
+        )
+        for span in committed:
+            for start in range(span.start, span.stop, _CHUNK):
+                end = min(start + _CHUNK, span.stop)
+                with explaining(self._name):
+                    rows = self._connection.execute(query, (start, end)).fetchall()
+                if [row[0] for row in rows] != [*range(start, end)]:
+                    raise LedgerError(
+                        f"{self._name}: is damaged: of the episodes {start} to {end - 1} not all "
+                        "can be read; `dist-eval repair` keeps what is sound"
+                    )
+                yield rows
 
     def _rows(self, query: str, values: tuple[Any, ...] = ()) -> Iterator[Any]:
         with explaining(self._name):
@@ -274,6 +362,10 @@ class Ledger:
                 if self._connection.in_transaction:
                     self._connection.execute("ROLLBACK")
                 raise
+
+
+def _below(spans: list[range], stop: int) -> list[range]:
+    return [range(span.start, min(span.stop, stop)) for span in spans]
 
 
 def _sealed_meta(meta: Mapping[str, str]) -> dict[str, str]:

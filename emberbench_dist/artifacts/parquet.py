@@ -1,36 +1,34 @@
-"""The Parquet files: rows streamed from the ledger in bounded memory, and their reader."""
+"""The Parquet files: columns streamed from the ledger in bounded memory, and their reader."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from emberbench_dist.artifacts.durable import remove, replacing
-from emberbench_dist.artifacts.ledger import Ledger
+from emberbench_dist.artifacts.ledger import Counts, Ledger
+from emberbench_dist.artifacts.parquet_columns import Arrays, Columns, schema
 from emberbench_dist.artifacts.run_folder import RunFolder
-from emberbench_dist.artifacts.tables import ACCOUNTING_COLUMNS, TABLES, Table
+from emberbench_dist.artifacts.tables import TABLE
 from emberbench_dist.errors import ArtifactError
-from emberbench_dist.evaluation.episode import replay
 from emberbench_dist.evaluation.manifest import Manifest
-from emberbench_dist.evaluation.metrics import METRICS
 from emberbench_dist.evaluation.slices import Slice
-from emberbench_dist.simulator.simulator import Simulator
-from emberbench_dist.simulator.state import SimulationState, TerminationReason
 
-Row = tuple[Any, ...]
-Rows = Callable[[Manifest, Ledger], Iterator[Row]]
+Item = TypeVar("Item")
+Maker = Callable[[Item], Arrays]
 
 FORMAT_VERSION = "1.0"
 _ORIGIN, _MANIFEST = b"emberbench_dist", b"emberbench_dist.manifest"
 _ROW_GROUP = 50_000
-_UNRESOLVED = METRICS.index("unresolved")
+_BATCH_ROWS, _BATCH_BYTES = 10_000, 2**24
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +87,7 @@ def _unreadable(path: Path, error: Exception) -> ArtifactError:
     return ArtifactError(f"{path}: cannot be read, `dist-eval export` writes it anew: {told}")
 
 
-def _origin(manifest: Manifest, ledger: Ledger) -> Origin:
+def _origin(manifest: Manifest, ledger: Ledger, committed: int) -> Origin:
     meta = ledger.meta()
     part = Slice.parse(meta.get("slice", str(Slice())))
     return Origin(
@@ -98,7 +96,7 @@ def _origin(manifest: Manifest, ledger: Ledger) -> Origin:
         agent_spec=meta.get("agent_spec"),
         slice=str(part),
         planned=len(part.episodes(len(manifest))),
-        committed=sum(map(len, ledger.committed())),
+        committed=committed,
         manifest=manifest.documents()["manifest"],
     )
 
@@ -112,142 +110,103 @@ def _metadata(origin: Origin) -> dict[bytes, bytes]:
 
 def write_tables(
     manifest: Manifest, ledger: Ledger, folder: RunFolder, *, steps: bool = True
+) -> list[str]:
+    """Write the tables of the committed episodes (steps only where asked for); return which.
+
+    One pass over the ledger, in bounded memory; where a row is damaged, no table changes.
+    """
+    columns, failures, committed = Columns(manifest), ledger.failures(), ledger.committed()
+    makers: dict[str, Maker[Counts]] = {
+        "episodes": columns.episodes,
+        "people": columns.people,
+        "steps": columns.steps,
+        "execution": columns.execution,
+    }
+    if not steps:
+        del makers["steps"]
+    origin = _origin(manifest, ledger, sum(map(len, committed)))
+    write_files(folder, makers, batches(ledger.counts(committed)), origin)
+    if failures:
+        write_files(folder, {"failures": columns.failures}, [failures], origin)
+    names = [*makers, "failures"] if failures else [*makers]
+    for name in TABLE.keys() - set(names):
+        remove(folder.table(name))
+    return names
+
+
+def write_files(
+    folder: RunFolder,
+    makers: Mapping[str, Maker[Item]],
+    blocks: Iterable[Item],
+    origin: Origin,
 ) -> None:
-    """Write every table of the committed episodes (`steps.parquet` only where asked for)."""
-    metadata = _metadata(_origin(manifest, ledger))
-    for table in TABLES:
-        if (table.name == "steps" and not steps) or (
-            table.name == "failures" and not ledger.failures()
-        ):
-            remove(folder.table(table.name))
-            continue
-        schema = _schema(table)
-        with (
-            replacing(folder.table(table.name)) as file,
-            closing(
-                pq.ParquetWriter(file, schema, compression="zstd", compression_level=3)
-            ) as writer,
-        ):
-            _stream(_ROWS[table.name](manifest, ledger), schema, writer)
-            writer.add_key_value_metadata(metadata)
+    """Write some tables, each block of rows by what makes the columns of a table.
+
+    A block is written while the next one is read.
+    """
+    metadata = _metadata(origin)
+    with ExitStack() as stack:
+        files = {name: stack.enter_context(_file(folder, name, metadata)) for name in makers}
+
+        def write(block: Item) -> None:
+            for name, make in makers.items():
+                files[name].add(make(block))
+
+        aside = stack.enter_context(ThreadPoolExecutor(1))
+        written = list[Future[None]]()
+        for block in blocks:
+            for earlier in written:
+                earlier.result()
+            written = [aside.submit(write, block)]
+        for last in written:
+            last.result()
 
 
-def _schema(table: Table) -> pa.Schema:
-    return pa.schema([(one.name, pa.type_for_alias(one.type)) for one in table.columns])
+@contextmanager
+def _file(folder: RunFolder, name: str, metadata: dict[bytes, bytes]) -> Iterator[_Groups]:
+    known = schema(name)
+    with (
+        replacing(folder.table(name)) as file,
+        pq.ParquetWriter(file, known, compression="zstd", compression_level=3) as writer,
+    ):
+        groups = _Groups(writer, known)
+        yield groups
+        groups.end()
+        writer.add_key_value_metadata(metadata)
 
 
-def _stream(rows: Iterator[Row], schema: pa.Schema, writer: pq.ParquetWriter) -> None:
-    """Write rows in groups of a fixed size, so that equal rows give equal files."""
-    chunk: list[Row] = []
-    for row in rows:
-        chunk.append(row)
-        if len(chunk) == _ROW_GROUP:
-            writer.write_table(_as_table(chunk, schema))
-            chunk.clear()
-    if chunk:
-        writer.write_table(_as_table(chunk, schema))
+class _Groups:
+    """Rows written in groups of a fixed size, so that equal rows give equal files."""
+
+    def __init__(self, writer: pq.ParquetWriter, known: pa.Schema) -> None:
+        self._writer = writer
+        self._rest = known.empty_table()
+
+    def add(self, arrays: Arrays) -> None:
+        rows = pa.Table.from_arrays(arrays, schema=self._rest.schema)
+        self._rest = pa.concat_tables([self._rest, rows])
+        while self._rest.num_rows >= _ROW_GROUP:
+            self._writer.write_table(self._rest.slice(0, _ROW_GROUP))
+            self._rest = self._rest.slice(_ROW_GROUP)
+
+    def end(self) -> None:
+        if self._rest.num_rows:
+            self._writer.write_table(self._rest)
 
 
-def _as_table(rows: list[Row], schema: pa.Schema) -> pa.Table:
-    columns = zip(*rows, strict=True)
-    arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
-    return pa.Table.from_arrays(arrays, schema=schema)
+def batches(blocks: Iterable[Counts]) -> Iterator[Counts]:
+    """Yield larger blocks: many short episodes, or few long ones."""
+    batch, weight = _no_columns(), 0
+    for block in blocks:
+        for column, more in zip(batch, block, strict=True):
+            column.extend(more)
+        weight += sum(sum(map(len, part)) for part in (block.people, block.steps, block.execution))
+        if len(batch[0]) >= _BATCH_ROWS or weight >= _BATCH_BYTES:
+            yield Counts(*batch)
+            batch, weight = _no_columns(), 0
+    if batch[0]:
+        yield Counts(*batch)
 
 
-def _episode_rows(manifest: Manifest, ledger: Ledger) -> Iterator[Row]:
-    for result in ledger.results():
-        episode = manifest.episode(result.episode)
-        yield (
-            result.episode,
-            episode.scenario_id,
-            manifest.scenarios[episode.scenario_id].scenario_hash,
-            episode.seed,
-            TerminationReason.ALL_RESOLVED.value
-            if result.metrics[_UNRESOLVED] == 0
-            else TerminationReason.MAX_STEPS.value,
-            *result.metrics,
-        )
-
-
-def _people_rows(manifest: Manifest, ledger: Ledger) -> Iterator[Row]:
-    for result in ledger.results():
-        episode = manifest.episode(result.episode)
-        for person in _people(result.line):
-            yield (
-                result.episode,
-                episode.scenario_id,
-                episode.seed,
-                person["id"],
-                person["status"],
-                *person["position"],
-                person["step"],
-                person["exit"],
-                person["cause"],
-            )
-
-
-def _people(line: bytes) -> Any:
-    """Parse the `people` of an artifact line alone, the one list of objects in it."""
-    start = line.index(b'"people":[') + len(b'"people":')
-    return json.loads(line[start : line.index(b',"scenario_hash":', start)])
-
-
-def _step_rows(manifest: Manifest, ledger: Ledger) -> Iterator[Row]:
-    for result in ledger.results():
-        episode = manifest.episode(result.episode)
-        scenario = manifest.scenarios[episode.scenario_id]
-        simulator = Simulator(scenario, episode.seed)
-        initial = simulator.state
-        evacuated = casualties = 0
-        yield _step_row(result.episode, initial, evacuated, casualties, ignited=0)
-        for record in replay(simulator, json.loads(result.trace)["actions"]):
-            evacuated += len(record.evacuations)
-            casualties += len(record.casualties)
-            ignited = len(record.ignitions)
-            yield _step_row(result.episode, record.state, evacuated, casualties, ignited=ignited)
-
-
-def _step_row(
-    episode: int, state: SimulationState, evacuated: int, casualties: int, *, ignited: int
-) -> Row:
-    active = len(state.people) - evacuated - casualties
-    burning, trapped = len(state.burning), len(state.trapped)
-    return (episode, state.step, active, evacuated, casualties, burning, ignited, trapped)
-
-
-def _failure_rows(_: Manifest, ledger: Ledger) -> Iterator[Row]:
-    for failure in ledger.failures():
-        yield (
-            failure.episode,
-            failure.scenario_id,
-            failure.seed,
-            failure.step,
-            failure.kind,
-            failure.type,
-            failure.message,
-            failure.traceback,
-            failure.attempts,
-        )
-
-
-def _execution_rows(_: Manifest, ledger: Ledger) -> Iterator[Row]:
-    for result in ledger.results():
-        execution = json.loads(result.execution)
-        yield (result.episode, None, execution["seconds"], *(None for _ in ACCOUNTING_COLUMNS))
-        for step, known in enumerate(execution["steps"]):
-            reported = known or {}
-            yield (
-                result.episode,
-                step,
-                None,
-                *(reported.get(column.name) for column in ACCOUNTING_COLUMNS),
-            )
-
-
-_ROWS: dict[str, Rows] = {
-    "episodes": _episode_rows,
-    "people": _people_rows,
-    "steps": _step_rows,
-    "execution": _execution_rows,
-    "failures": _failure_rows,
-}
+def _no_columns() -> list[list[Any]]:
+    return [[] for _ in Counts._fields]

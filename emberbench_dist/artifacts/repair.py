@@ -28,7 +28,7 @@ from emberbench_dist.artifacts.durable import put_in_place, read_json, unwritabl
 from emberbench_dist.artifacts.ledger import SELECT_ROWS, Ledger
 from emberbench_dist.artifacts.run_folder import RunFolder
 from emberbench_dist.errors import EmberBenchError, EvaluationError, LedgerError
-from emberbench_dist.evaluation.episode import EpisodeResult, seal
+from emberbench_dist.evaluation.episode import EpisodeResult
 from emberbench_dist.evaluation.manifest import Manifest, restore_manifest
 from emberbench_dist.evaluation.slices import Slice
 
@@ -87,13 +87,13 @@ def _copy(damaged: Path, copy: Path) -> None:
 def _salvage(rows: _Rows, old: Ledger, new: Ledger) -> Repaired:
     try:
         committed = sum(count for _, _, count in old.sessions())
-    except (LedgerError, TypeError):
+    except LedgerError:
         committed = -1
     kept = new.extend(rows.together())
     if kept != committed:
         kept += new.extend(rows.page_by_page())
     dropped = [episode for episode in sorted(rows.damaged) if new.result(episode) is None]
-    with suppress(LedgerError, TypeError, ValueError):
+    with suppress(LedgerError, ValueError):  # a damaged seed is no number
         new.commit([], old.failures())
     return Repaired(kept, dropped, max(0, committed - kept - len(dropped)))
 
@@ -123,23 +123,21 @@ class _Rows:
             explaining(str(self._path)),
         ):
             for row in connection.execute(SELECT_ROWS):
-                yield from self._checked(*row)
+                yield from self._checked(EpisodeResult(*row))
 
     def page_by_page(self) -> Iterator[EpisodeResult]:
         """Yield the sound rows of every page of the file, whether the table leads to it or not."""
         for _ in each_leaf(self._path, "episodes"):
             yield from self.together()
 
-    def _checked(self, episode: int, line: Any, trace: Any, *rest: Any) -> Iterator[EpisodeResult]:
-        *metrics, execution, digest = rest
-        parts = line, trace, tuple(metrics), execution
-        if episode not in self._planned or digest is None:  # nor is a row of another table ours
+    def _checked(self, row: EpisodeResult) -> Iterator[EpisodeResult]:
+        # A row of another table has no such last part.
+        if row.episode not in self._planned or not isinstance(row.trace, bytes):
             return
-        with suppress(TypeError):  # a part may even have lost its type
-            if seal(episode, *parts) == digest:
-                yield EpisodeResult(episode, *parts, digest)
-                return
-        self.damaged.add(episode)
+        if row.is_sound():
+            yield row
+        else:
+            self.damaged.add(row.episode)
 
 
 def _inputs(
@@ -159,7 +157,7 @@ def _inputs(
 def _meta(ledger: Ledger) -> dict[str, Any]:
     try:
         return ledger.meta()
-    except (LedgerError, TypeError):
+    except LedgerError:
         return {}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -56,6 +56,10 @@ class RunFolder:
     def table(self, name: str) -> Path:
         """Return a Parquet table: episodes, people, steps, execution or failures."""
         return self.path / f"{name}.parquet"
+
+    def results(self, tables: Iterable[str]) -> list[Path]:
+        """Return every file that is made from the ledger, with these tables."""
+        return [self.artifact, self.traces, *map(self.table, tables)]
 
     @property
     def _owner(self) -> Path:

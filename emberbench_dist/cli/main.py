@@ -33,6 +33,7 @@ _COMMANDS = {
     "plot": "Draw a figure of one or more runs.",
     "render": "Draw an episode: a picture, an animation, or a page that plays it.",
     "merge": "Join the slices of a run.",
+    "export": "Make the Parquet tables again.",
     "repair": "Drop the damaged rows of a ledger.",
     "agents": "List the agents known by name.",
 }

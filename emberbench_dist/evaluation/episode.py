@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
+from struct import pack
 from time import perf_counter
 from types import TracebackType
 from typing import Any, NamedTuple
@@ -19,7 +21,8 @@ from emberbench_dist.contract.document import class_name, plain_text
 from emberbench_dist.contract.scenario import Scenario
 from emberbench_dist.errors import InvalidActionError, SimulationError
 from emberbench_dist.evaluation.manifest import Episode
-from emberbench_dist.evaluation.metrics import METRICS, Tally
+from emberbench_dist.evaluation.metrics import Tally
+from emberbench_dist.evaluation.packing import pack_metrics, pack_people, pack_steps
 from emberbench_dist.evaluation.surroundings import Surroundings
 from emberbench_dist.simulator.simulator import Simulator
 from emberbench_dist.simulator.state import StepRecord
@@ -31,25 +34,37 @@ TRACE_CODES = {
     Action.EAST: "e",
     Action.WEST: "w",
 }
-MetricValues = tuple[int | float | None, ...]
 
+HALF = 32  # where the digest of the second half begins
 _ACTIONS = {code: action for action, code in TRACE_CODES.items()}
 _PACKAGE = str(Path(__file__).parents[1]) + "/"
 
 
 class EpisodeResult(NamedTuple):
-    """A finished episode: its artifact line and trace line (no newline), and what it cost.
+    """A finished episode: its artifact line and trace line (no newline), its counts and cost.
 
-    `metrics` are the metrics in the order of `METRICS`; `execution` is JSON
-    that is not canonical (times, accounting); `digest` seals all of it.
+    `metrics`, `people` and `steps` are packed numbers; `execution` is JSON that is not canonical
+    (times, accounting). `digest` seals each part, in two halves that can be read alone: what the
+    artifact needs (`line`, `trace`, `metrics`) and what the tables need (all the others, and
+    `metrics` again).
     """
 
     episode: int
     line: bytes
     trace: bytes
-    metrics: MetricValues
+    metrics: bytes
+    people: bytes
+    steps: bytes
     execution: bytes
     digest: bytes
+
+    def is_sound(self) -> bool:
+        """Say whether every part is as it was sealed."""
+        try:
+            again = sealed(*self[:-1])
+        except TypeError:  # of a damaged row a part may have lost its type
+            return False
+        return again.digest == self.digest
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +175,8 @@ def finish(
     episode: Episode, scenario: Scenario, tally: Tally, trace: list[str], execution: bytes = b"{}"
 ) -> EpisodeResult:
     """Return the result of a played (or replayed) episode as canonical bytes."""
-    metrics = tally.metrics(scenario)
+    metrics, people = tally.metrics(scenario), tally.people()
+    exits = {way.id: number for number, way in enumerate(scenario.map.exits)}
     reason = tally.state.termination_reason
     line = {
         "kind": "episode",
@@ -170,7 +186,7 @@ def finish(
         "seed": episode.seed,
         "termination_reason": reason,
         "metrics": metrics,
-        "people": tally.people(),
+        "people": people,
         "trace_sha256": sha256_hex(canonical_json({"actions": trace})),
         "final_state_sha256": sha256_hex(canonical_json(tally.state.to_dict())),
     }
@@ -178,7 +194,9 @@ def finish(
         episode.index,
         canonical_json(line).encode(),
         canonical_json({"actions": trace, "episode": episode.index}).encode(),
-        tuple([metrics[name] for name in METRICS]),
+        pack_metrics(metrics),
+        pack_people(people, exits),
+        pack_steps(tally.counts),
         execution,
     )
 
@@ -213,22 +231,31 @@ def replay(simulator: Simulator, trace: Iterable[str]) -> Iterator[StepRecord]:
         raise SimulationError(f"step {simulator.state.step}: the trace ends before the episode")
 
 
-def sealed(
+def sealed(  # noqa: PLR0917 - the parts of a result
     episode: int,
     line: bytes,
     trace: bytes,
-    metrics: MetricValues,
+    metrics: bytes,
+    people: bytes,
+    steps: bytes,
     execution: bytes,
 ) -> EpisodeResult:
     """Return a result whose digest covers every part of it."""
-    digest = seal(episode, line, trace, metrics, execution)
-    return EpisodeResult(episode, line, trace, metrics, execution, digest)
+    digest = seal(episode, line, trace, metrics) + seal(episode, metrics, people, steps, execution)
+    return EpisodeResult(episode, line, trace, metrics, people, steps, execution, digest)
 
 
-def seal(episode: int, line: bytes, trace: bytes, metrics: MetricValues, execution: bytes) -> bytes:
-    """Return the digest of every part of a result."""
-    head = repr((episode, metrics, len(line), len(trace))).encode()
-    return sha256(b"\n".join((head, line, trace, execution))).digest()
+def seal(episode: int, *parts: bytes) -> bytes:
+    """Return the digest of one half of a result."""
+    return seals([episode], *([part] for part in parts))[0]
+
+
+def seals(episodes: Sequence[int], *columns: Sequence[bytes]) -> list[bytes]:
+    """Return the digests of one half of several results, given by columns."""
+    lengths = [map(len, column) for column in columns]
+    heads = map(partial(pack, f"<{1 + len(columns)}q"), episodes, *lengths)
+    rows = zip(heads, *columns, strict=True)
+    return [sha256(b"".join(row)).digest() for row in rows]
 
 
 def _execution(seconds: float, policy: EpisodePolicy) -> bytes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import zlib
 from array import array
 from bisect import bisect_right
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from pathlib import Path, PurePosixPath
@@ -94,6 +94,17 @@ class Manifest:
         block = self.blocks[number]
         start = self._ends[number] - len(block.seeds)
         return Episode(index, block.scenario_id, block.seeds[index - start])
+
+    def runs(self, episodes: range) -> Iterator[tuple[str, Sequence[int]]]:
+        """Yield scenario id and seeds of consecutive episodes, as many at a time as have one."""
+        first = episodes.start
+        for number in range(bisect_right(self._ends, first), len(self.blocks)):
+            if first >= episodes.stop:
+                return
+            block, end = self.blocks[number], min(self._ends[number], episodes.stop)
+            start = self._ends[number] - _size(block)
+            yield block.scenario_id, block.seeds[first - start : end - start]
+            first = end
 
 
 def load_manifest(path: str | Path) -> Manifest:

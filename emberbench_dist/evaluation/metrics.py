@@ -32,6 +32,8 @@ FLOAT_METRICS = ("evacuation_rate", "casualty_rate", "mean_evacuation_step")
 METRICS = (*INTEGER_METRICS, *FLOAT_METRICS)
 # What a footer adds up over episodes: a last step has no sum.
 SUMMED_METRICS = tuple(name for name in INTEGER_METRICS if name != "last_evacuation_step")
+# What is counted of the initial state and after each step, people and cells.
+STEP_COUNTS = ("evacuated", "casualties", "burning", "ignited", "trapped")
 
 Metrics = dict[str, Any]
 
@@ -46,6 +48,7 @@ class Tally:
         self.ever_trapped = set(initial.trapped)
         self.evacuated: dict[str, tuple[int, str]] = {}
         self.lost: dict[str, tuple[int, Cause]] = {}
+        self.counts = [0, 0, len(initial.burning), 0, len(initial.trapped)]
 
     def add(self, record: StepRecord) -> None:
         """Take one step in."""
@@ -57,6 +60,13 @@ class Tally:
             self.evacuated[evacuation.id] = (record.step, evacuation.exit)
         for casualty in record.casualties:
             self.lost[casualty.id] = (record.step, casualty.cause)
+        self.counts += (
+            len(self.evacuated),
+            len(self.lost),
+            len(record.state.burning),
+            len(record.ignitions),
+            len(record.state.trapped),
+        )
 
     def metrics(self, scenario: Scenario) -> Metrics:
         """Return every metric under its name."""

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from emberbench_dist.contract.document import shown
 from emberbench_dist.contract.scenario import Scenario
 from emberbench_dist.errors import InvalidActionError, SimulationError
-from emberbench_dist.evaluation.episode import MetricValues, rebuild
+from emberbench_dist.evaluation.episode import rebuild
 from emberbench_dist.evaluation.manifest import Episode
 
 
@@ -23,11 +23,11 @@ class Claim(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """What replay says of a claim: nothing, or where it is wrong; and the metrics it has."""
+    """What replay says of a claim: nothing, or where it is wrong; and its metrics, packed."""
 
     episode: int
     wrong: str
-    metrics: MetricValues = ()
+    metrics: bytes = b""
 
 
 class Verifier:

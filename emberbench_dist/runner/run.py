@@ -10,11 +10,11 @@ from itertools import pairwise
 from pathlib import Path
 from shutil import rmtree
 
-from emberbench_dist.artifacts.artifact import Summary, write_artifact
+from emberbench_dist.artifacts.artifact import Summary, read_summary, write_artifact
 from emberbench_dist.artifacts.durable import remove, replacing
 from emberbench_dist.artifacts.ledger import Ledger
 from emberbench_dist.artifacts.run_folder import RunFolder
-from emberbench_dist.artifacts.tables import TABLES
+from emberbench_dist.artifacts.tables import TABLE
 from emberbench_dist.errors import ClusterError, LedgerError, RunFolderError
 from emberbench_dist.evaluation.episode import Failure
 from emberbench_dist.evaluation.manifest import Manifest
@@ -233,7 +233,10 @@ def _finish(plan: Plan, ledger: Ledger, drive: Drive, problem: str) -> RunResult
         outcome = CRASHED
     elif failure or (outcome == INTERRUPTED and not drive.interrupted):
         outcome = FAILED  # also where failed episodes were left alone
-    summary, artifact, traces = _write_results(plan, ledger, interrupted=drive.interrupted)
+    done = outcome == COMPLETE and not drive.played
+    summary, artifact, traces = _write_results(
+        plan, ledger, interrupted=drive.interrupted, done=done
+    )
     return RunResult(
         outcome=outcome,
         summary=summary,
@@ -250,8 +253,9 @@ def _finish(plan: Plan, ledger: Ledger, drive: Drive, problem: str) -> RunResult
 
 
 def _write_results(
-    plan: Plan, ledger: Ledger, *, interrupted: bool
+    plan: Plan, ledger: Ledger, *, interrupted: bool, done: bool
 ) -> tuple[Summary, bytes, bytes]:
+    """Write what is not there yet; `done` says that all was committed before this session."""
     if plan.folder is None:
         memory = BytesIO(), BytesIO()
         summary = write_artifact(plan.manifest, ledger, *memory)
@@ -259,7 +263,13 @@ def _write_results(
     # Whoever interrupts does not wait for tables; those of an earlier session are gone.
     steps = None if interrupted else plan.steps
     whole = plan.slice.parts == 1
-    return write_results(plan.manifest, ledger, plan.folder, steps=steps, whole=whole), b"", b""
+    files = plan.folder.results(TABLE)
+    there = plan.folder.table("steps").exists()
+    if whole and done and steps == there and ledger.knows_files(files):
+        return read_summary(plan.manifest, plan.folder.artifact), b"", b""
+    summary = write_results(plan.manifest, ledger, plan.folder, steps=steps, whole=whole)
+    ledger.note_files(files)
+    return summary, b"", b""
 
 
 def write_results(
@@ -286,8 +296,8 @@ def write_results(
         committed = sum(map(len, ledger.committed()))
         summary = Summary(committed, committed, ledger.totals(everything))
     if steps is None:
-        for table in TABLES:
-            remove(folder.table(table.name))
+        for name in TABLE:
+            remove(folder.table(name))
     else:
         write_tables(manifest, ledger, folder, steps=steps)
     return summary

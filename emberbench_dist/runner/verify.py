@@ -14,7 +14,7 @@ from emberbench_dist.artifacts.artifact import footer, header
 from emberbench_dist.contract.canonical import canonical_json
 from emberbench_dist.errors import ArtifactError
 from emberbench_dist.evaluation.manifest import Manifest
-from emberbench_dist.evaluation.metrics import METRICS, SUMMED_METRICS, Metrics, totals
+from emberbench_dist.evaluation.packing import Totals
 from emberbench_dist.evaluation.verify import Claim, Verdict
 from emberbench_dist.runner.pool import OpenPool, spread
 
@@ -126,19 +126,13 @@ class _Verdicts:
         self._report = report
         self._done = 0
         self._wrong: Verdict | None = None
-        self._sums = dict.fromkeys(SUMMED_METRICS, 0)
-        self._rates: list[float] = []
+        self._totals = Totals()
 
     def take(self, verdicts: list[Verdict]) -> None:
         for verdict in verdicts:
-            if verdict.wrong:
-                if self._wrong is None or verdict.episode < self._wrong.episode:
-                    self._wrong = verdict
-                continue
-            metrics: Metrics = dict(zip(METRICS, verdict.metrics, strict=True))
-            for name in SUMMED_METRICS:
-                self._sums[name] += metrics[name]
-            self._rates.append(metrics["evacuation_rate"])
+            if verdict.wrong and (self._wrong is None or verdict.episode < self._wrong.episode):
+                self._wrong = verdict
+        self._totals.add([verdict.metrics for verdict in verdicts if not verdict.wrong])
         self._done += len(verdicts)
         self._report(self._done)
 
@@ -155,7 +149,7 @@ class _Verdicts:
             reading.body.hexdigest(),
             reading.count,
             len(reading.manifest),
-            totals(self._sums, self._rates, reading.count),
+            self._totals.totals(),
         )
         if reading.footer != canonical_json(expected).encode() + b"\n":
             rule = _wrong_key(reading.footer, expected)

@@ -39,11 +39,11 @@ def results_of(manifest: Manifest) -> Callable[[int], EpisodeResult]:
     assert isinstance(played, EpisodeResult)
     line = _template(played.line, b'"episode":', b'"seed":')
     trace = _template(played.trace, b'"episode":')
-    metrics, execution = played.metrics, played.execution
+    counts = played.metrics, played.people, played.steps, played.execution
 
     def result(number: int) -> EpisodeResult:
         # In this manifest the seed is the number.
-        return sealed(number, line % (number, number), trace % number, metrics, execution)
+        return sealed(number, line % (number, number), trace % number, *counts)
 
     return result
 

@@ -13,7 +13,8 @@ from emberbench_dist.runner.evaluate import evaluate
 from manifests import hall, write_manifest
 
 COUNT = 60
-PAGE = 4096
+PAGE = 16384
+ROWS = 12  # how many rows of this run a page may hold
 
 # A driver that is killed within a commit, once it has written over old pages.
 DIE_IN_A_COMMIT = """
@@ -67,8 +68,13 @@ class Run:
         return self.content[:place] + new + self.content[place + len(new) :]
 
     def require_resumed(self, folder, left):
-        """Resume a folder; require that exactly `left` episodes are played, to the same bytes."""
+        """Resume a folder; require that exactly `left` episodes are played, to the same bytes.
+
+        Artifact and traces are made anew, from the ledger.
+        """
         built = []
+        for name in ("artifact.jsonl", "traces.jsonl"):
+            (folder / name).unlink(missing_ok=True)
         result = evaluate(
             self.manifest, lambda: built.append(1) or Greedy(), folder, resume=True, steps=False
         )

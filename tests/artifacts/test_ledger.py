@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import sqlite3
 from contextlib import closing
 from fractions import Fraction
@@ -16,7 +17,8 @@ from rows import contents, failure, synthetic
 from emberbench_dist.artifacts.database import APPLICATION_ID, SCHEMA_VERSION
 from emberbench_dist.artifacts.ledger import Ledger
 from emberbench_dist.errors import DiskFullError, LedgerError
-from emberbench_dist.evaluation.metrics import INTEGER_METRICS, METRICS
+from emberbench_dist.evaluation.metrics import INTEGER_METRICS
+from emberbench_dist.evaluation.packing import unpack_metrics
 
 META = {"manifest_id": "test", "manifest_hash": "0" * 64, "episodes": "9", "agent_spec": "stay"}
 AGENT = "greedy"
@@ -62,7 +64,7 @@ def test_a_new_ledger_is_one_whole_file_with_our_marks(tmp_path, path):
     assert raw(path, "PRAGMA user_version") == [(SCHEMA_VERSION,)]
     strict = raw(path, "SELECT name, strict FROM pragma_table_list WHERE schema = 'main'")
     assert {name for name, is_strict in strict if is_strict} == {
-        *("meta", "documents", "episodes", "failures", "crashes", "sessions")
+        *("meta", "documents", "episodes", "failures", "crashes", "sessions", "files")
     }
 
 
@@ -238,6 +240,29 @@ def test_each_session_counts_its_own_commits(path):
         second.check()
 
 
+def test_files_are_known_while_nobody_touches_them_and_nothing_is_committed(ledger, tmp_path):
+    """Files are as they were noted only with the same names, sizes, times and episodes."""
+    one, two, absent = (tmp_path / name for name in ("one", "two", "absent"))
+    one.write_text("1")
+    assert not ledger.knows_files([one])
+    ledger.note_files([one, absent])
+    assert ledger.knows_files([one])
+    assert ledger.knows_files([absent, one])
+    two.write_text("2")
+    assert not ledger.knows_files([one, two])
+    ledger.note_files([one, two])
+    assert not ledger.knows_files([one])
+    assert ledger.knows_files([two, one])
+    os.utime(two, ns=(0, 0))
+    assert not ledger.knows_files([one, two])
+    ledger.note_files([one, two])
+    ledger.commit([synthetic(0)])
+    assert not ledger.knows_files([one, two])
+    ledger.note_files([one, two])
+    two.unlink()
+    assert not ledger.knows_files([one, two])
+
+
 @given(episode_sets, st.integers(0, 14))
 def test_committed_ranges_are_the_set(episodes, stop):
     """Ranges, prefix, lines and results say the same as a set of episodes does."""
@@ -275,7 +300,7 @@ def test_totals_are_exact_sums(drawn, rng, stop):
     with closing(in_memory()) as ledger:
         ledger.commit(rng.sample(rows, len(rows)))
         totals = ledger.totals(stop)
-    counted = [dict(zip(METRICS, row.metrics, strict=True)) for row in rows[:stop]]
+    counted = [unpack_metrics(row.metrics) for row in rows[:stop]]
     means = {name: totals.pop(name) for name in ("evacuation_rate", "mean_episode_evacuation_rate")}
     assert totals == {
         name: sum(row[name] for row in counted)

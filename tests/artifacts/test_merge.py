@@ -212,7 +212,10 @@ def test_a_part_without_a_run_is_refused(part, out, tmp_path):
 
 
 DAMAGES = {
-    "row": ("UPDATE episodes SET steps = 77 WHERE episode = 6", "the row of episode 6 is damaged"),
+    "row": (
+        "UPDATE episodes SET steps = x'77' WHERE episode = 6",
+        "the row of episode 6 is damaged",
+    ),
     "binding": ("DELETE FROM meta", "what the run is bound to is damaged"),
 }
 

@@ -15,7 +15,8 @@ from emberbench_dist.agents.baselines import Greedy
 from emberbench_dist.agents.execution import StepExecution
 from emberbench_dist.artifacts import parquet
 from emberbench_dist.artifacts.ledger import Ledger
-from emberbench_dist.artifacts.parquet import write_tables
+from emberbench_dist.artifacts.parquet import Origin, write_files, write_tables
+from emberbench_dist.artifacts.parquet_columns import Columns
 from emberbench_dist.artifacts.run_folder import RunFolder
 from emberbench_dist.artifacts.tables import TABLE
 from emberbench_dist.evaluation.episode import EpisodeResult
@@ -301,21 +302,17 @@ def test_tables_of_no_episode_have_columns_and_no_rows(tmp_path, manifest):
         assert (table.num_rows, table.column_names) == (0, [column for column, _ in columns])
 
 
-def replaced(monkeypatch, name, rows):
-    """Let one table alone be written, of other rows."""
-    monkeypatch.setattr(parquet, "TABLES", (TABLE[name],))
-    monkeypatch.setitem(parquet._ROWS, name, rows)
+ORIGIN = Origin("test", "0" * 64, None, "1/1", 9, 9, None)
 
 
-def test_row_groups_hold_50_000_rows(tmp_path, manifest, monkeypatch):
-    """Rows come in groups of a fixed size, the last one smaller."""
+def test_row_groups_hold_50_000_rows(tmp_path):
+    """Rows come in groups of a fixed size, the last one smaller, however they came in blocks."""
+    blocks = [range(70_000), range(70_000, 70_001), range(70_001, 100_001)]
 
-    def many(_, __):
-        return ((episode, 0, 9, 0, 0, 1, 1, 0) for episode in range(100_001))
+    def make(block):
+        return [pa.array(block, pa.int64()), *(pa.nulls(len(block), pa.int64()) for _ in range(7))]
 
-    replaced(monkeypatch, "steps", many)
-    with ledger_of([]) as ledger:
-        write_tables(manifest, ledger, RunFolder(tmp_path))
+    write_files(RunFolder(tmp_path), {"steps": make}, blocks, ORIGIN)
     metadata = pq.read_metadata(tmp_path / "steps.parquet")
     groups = [metadata.row_group(number).num_rows for number in range(metadata.num_row_groups)]
     assert groups == [50_000, 50_000, 1]
@@ -323,17 +320,27 @@ def test_row_groups_hold_50_000_rows(tmp_path, manifest, monkeypatch):
     assert episodes == list(range(100_001))
 
 
-def test_an_error_leaves_the_old_table(tmp_path, manifest, results, monkeypatch):
-    """A table that cannot be written whole leaves the one that was there."""
+def test_an_error_leaves_the_old_tables(tmp_path, manifest, results, monkeypatch):
+    """Where one table cannot be written whole, all that were there stay."""
     with ledger_of(results) as ledger:
         write_tables(manifest, ledger, RunFolder(tmp_path))
         before = contents(tmp_path)
 
         def broken(_, __):
-            yield (0, "small", MAX_SEED, *[None] * 7)
             raise KeyError
 
-        replaced(monkeypatch, "people", broken)
+        monkeypatch.setattr(Columns, "people", broken)
         with pytest.raises(KeyError):
             write_tables(manifest, ledger, RunFolder(tmp_path))
+    assert contents(tmp_path) == before
+
+
+def test_large_blocks_are_those_of_small_ones(tmp_path, manifest, results, monkeypatch):
+    """Cut into blocks of one episode, the same rows give the same files."""
+    with ledger_of(results) as ledger:
+        write_tables(manifest, ledger, RunFolder(tmp_path))
+        before = contents(tmp_path)
+        monkeypatch.setattr(parquet, "_BATCH_BYTES", 1)
+        monkeypatch.setattr("emberbench_dist.artifacts.ledger._CHUNK", 1)
+        write_tables(manifest, ledger, RunFolder(tmp_path))
     assert contents(tmp_path) == before

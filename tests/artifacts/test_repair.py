@@ -12,7 +12,7 @@ from contextlib import closing
 
 import pytest
 from commands import folder_in_memory
-from damage import COUNT, DIE_IN_A_COMMIT, PAGE, Run, damages, edit, rows
+from damage import COUNT, DIE_IN_A_COMMIT, PAGE, ROWS, Run, damages, edit, rows
 from rows import contents, failure
 
 from emberbench_dist.agents.baselines import Greedy
@@ -95,7 +95,7 @@ def test_a_file_that_was_cut_short_costs_only_what_was_cut(whole, pages):
     """A file without its end keeps every row before it, and says how many are gone."""
     folder = whole.copy(whole.content[: -pages * PAGE])
     done = repaired(folder)
-    assert COUNT - 4 * pages <= done.kept < COUNT
+    assert COUNT - ROWS * pages <= done.kept < COUNT
     assert done.kept + len(done.dropped) + done.lost == COUNT
     whole.require_resumed(folder, COUNT - done.kept)
 
@@ -136,7 +136,7 @@ def test_a_part_that_lost_its_type_is_damage(whole, value):
         folder = whole.copy(whole.changed(place, value))
         done = repair_ledger(RunFolder(folder))
         assert rows(folder).items() <= whole.rows.items()
-        assert done.kept >= COUNT - 4, "at most the rows of one page"
+        assert done.kept >= COUNT - ROWS, "at most the rows of one page"
 
 
 def test_a_row_that_vanished_is_counted(whole):
@@ -179,7 +179,7 @@ def test_repair_keeps_the_slice(whole):
     edit(
         folder,
         "UPDATE episodes SET episode = 3 WHERE episode = 20",
-        "UPDATE episodes SET steps = 77 WHERE episode = 25",
+        "UPDATE episodes SET steps = x'77' WHERE episode = 25",
     )
     assert repaired(folder) == Repaired(13, [25], 1)
     with Ledger.reading(folder / "ledger.sqlite") as ledger:

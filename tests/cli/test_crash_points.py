@@ -22,7 +22,7 @@ from manifests import hall, write_manifest
 
 TABLES = {f"{name}.parquet" for name in ("episodes", "people", "steps", "execution")}
 FILES = {"ledger.sqlite", "artifact.jsonl", "traces.jsonl", "run.json"} | TABLES
-TRANSACTIONS = {"session", "commit"}
+TRANSACTIONS = {"session", "commit", "files"}
 
 
 @pytest.fixture(scope="module")
@@ -221,7 +221,7 @@ def test_a_repair_that_dies_anywhere(drivers, room, manifest, undisturbed):
     assert dist_eval("run", manifest, "--in-process", "--out", damaged).returncode == 0
     sound = rows(damaged)
     with closing(Ledger.open(damaged / "ledger.sqlite")) as ledger:
-        ledger._connection.execute("UPDATE episodes SET steps = 77 WHERE episode = 2")
+        ledger._connection.execute("UPDATE episodes SET steps = x'77' WHERE episode = 2")
 
     def prepare(passing):
         return shutil.copytree(damaged, room / f"{passing}")

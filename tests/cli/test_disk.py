@@ -176,7 +176,7 @@ def test_a_repair_on_a_full_disk(disk, manifest, undisturbed, tmp_path):
     damaged, folder = tmp_path / "damaged", disk / "run"
     assert command("run", manifest, "--in-process", "--out", damaged).returncode == 0
     with closing(Ledger.open(damaged / "ledger.sqlite")) as ledger:
-        ledger._connection.execute("UPDATE episodes SET steps = 77 WHERE episode = 5")
+        ledger._connection.execute("UPDATE episodes SET steps = x'77' WHERE episode = 5")
     before, full = contents(damaged), 0
     for _ in steps(disk, folder, first=pages_of(before)):
         folder.mkdir()

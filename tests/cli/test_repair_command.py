@@ -89,7 +89,7 @@ def require_undisturbed(folder, manifest):
 
 def test_repair_names_what_is_to_be_played_again(damaged, manifest):
     """Repair tells how many rows are kept and which are dropped; resume plays those."""
-    folder = damaged(sql("UPDATE episodes SET steps = 77 WHERE episode IN (3, 17)"))
+    folder = damaged(sql("UPDATE episodes SET steps = x'77' WHERE episode IN (3, 17)"))
     done = command("repair", folder)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == (
@@ -102,7 +102,7 @@ def test_repair_names_what_is_to_be_played_again(damaged, manifest):
 
 def test_repair_names_the_first_of_many(damaged, manifest):
     """Of very many dropped rows the first twenty are named."""
-    folder = damaged(sql("UPDATE episodes SET steps = 77 WHERE episode > 1"))
+    folder = damaged(sql("UPDATE episodes SET steps = x'77' WHERE episode > 1"))
     told = command("repair", folder).stdout
     assert told.startswith("2 rows kept, 28 damaged rows dropped\nepisodes 2, 3, 4, ")
     assert ", 20, 21 … are to be played again" in told
@@ -196,7 +196,7 @@ DAMAGES = {
     "a key": sql("UPDATE meta SET key = 'slicf' WHERE key = 'slice'"),
     "slice": sql("UPDATE meta SET value = '1/!' WHERE key = 'slice'"),
     "episodes": sql("UPDATE meta SET value = 'x' WHERE key = 'episodes'"),
-    "row": sql("UPDATE episodes SET steps = 77 WHERE episode = 3"),
+    "row": sql("UPDATE episodes SET steps = x'77' WHERE episode = 3"),
     "line's type": untyped("UPDATE episodes SET line = NULL WHERE episode = 3"),
     "binding's type": untyped("UPDATE meta SET value = x'00' WHERE key = 'slice'"),
     "session's type": untyped("UPDATE sessions SET committed = NULL"),

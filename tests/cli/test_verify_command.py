@@ -107,7 +107,7 @@ def test_any_changed_byte_is_one_line(room, data):
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        ("UPDATE episodes SET steps = 77 WHERE episode = 3", "the row of episode 3 is damaged"),
+        ("UPDATE episodes SET steps = x'77' WHERE episode = 3", "the row of episode 3 is damaged"),
         ("DELETE FROM episodes WHERE episode = 3", "holds 11 episodes, but its sessions committed"),
         ("UPDATE documents SET body = x'7B'", "its copy of the manifest cannot be used"),
         ("UPDATE meta SET value = 'f' WHERE key = 'manifest_hash'", "is bound to is damaged"),

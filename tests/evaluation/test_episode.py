@@ -21,7 +21,7 @@ from emberbench_dist.errors import InvalidActionError, SimulationError
 from emberbench_dist.evaluation import episode as module
 from emberbench_dist.evaluation.episode import EpisodeResult, Failure, Player, replay, sealed
 from emberbench_dist.evaluation.manifest import Episode
-from emberbench_dist.evaluation.metrics import METRICS
+from emberbench_dist.evaluation.packing import unpack_metrics
 from emberbench_dist.simulator.record import record_episode
 from emberbench_dist.simulator.simulator import Simulator
 
@@ -112,11 +112,11 @@ def test_line_and_trace_agree_with_the_run_record(document, seed, choices, index
     assert [step.to_dict() for step in replay(Simulator(world, seed), trace)] == document["steps"]
 
 
-def test_metrics_beside_the_line_are_its_integers():
-    """The result's own metrics are those of the line, in the declared order."""
+def test_metrics_beside_the_line_are_its_own():
+    """The result's packed metrics are those of the line."""
     result = play(FATES, 7, scripted(*FATES_SCRIPT))
     found = json.loads(result.line)["metrics"]
-    assert result.metrics == tuple(found[name] for name in METRICS)
+    assert unpack_metrics(result.metrics) == found
 
 
 # Replay
@@ -156,23 +156,22 @@ def test_a_trace_that_stops_early_is_refused():
 
 
 def test_the_digest_covers_every_part():
-    """Any other number, line, trace, metric or execution, or another cut, is another digest."""
-    variants = [
-        (1, b"line", b"trace", (1, None), b"{}"),
-        (2, b"line", b"trace", (1, None), b"{}"),
-        (1, b"Line", b"trace", (1, None), b"{}"),
-        (1, b"line", b"Trace", (1, None), b"{}"),
-        (1, b"line", b"trace", (1, 0), b"{}"),
-        (1, b"line", b"trace", (1, None), b"[]"),
-        (1, b"line\n", b"trace", (1, None), b"{}"),
-        (1, b"line", b"\ntrace", (1, None), b"{}"),
-        (1, b"line", b"trace\n", (1, None), b"{}"),
-        (1, b"line", b"trace", (1, None), b"\n{}"),
+    """Any other number, any other part, or another cut between two, is another digest."""
+    parts = b"line", b"trace", b"metrics", b"people", b"steps", b"{}"
+    variants = [(1, *parts), (2, *parts)]
+    variants += [
+        (1, *parts[:place], other, *parts[place + 1 :])
+        for place, part in enumerate(parts)
+        for other in (part.upper() + b"!", part + b"\n", b"\n" + part, part[:-1], b"")
     ]
+    for place in range(len(parts) - 1):
+        first, second = parts[place : place + 2]
+        moved = first + second[:1], second[1:]
+        variants.append((1, *parts[:place], *moved, *parts[place + 2 :]))
     digests = [sealed(*variant).digest for variant in variants]
     assert len(set(digests)) == len(variants)
     assert digests[0] == sealed(*variants[0]).digest
-    assert {len(digest) for digest in digests} == {32}
+    assert {len(digest) for digest in digests} == {64}
 
 
 # The player

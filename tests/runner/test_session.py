@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from datetime import datetime
 from functools import partial
 from importlib.metadata import version
+from pathlib import Path
 
 import pytest
 from rows import contents
@@ -20,6 +21,7 @@ from emberbench_dist.agents.baselines import Counting, Stay
 from emberbench_dist.artifacts.durable import read_json
 from emberbench_dist.artifacts.ledger import Ledger
 from emberbench_dist.artifacts.run_folder import RunFolder
+from emberbench_dist.artifacts.tables import TABLE
 from emberbench_dist.errors import ClusterError, LedgerError, RunFolderError
 from emberbench_dist.evaluation.manifest import load_manifest
 from emberbench_dist.runner.drive import Controls
@@ -137,6 +139,32 @@ def test_a_ledger_that_is_none_is_refused(tmp_path, manifest):
     assert RunFolder(tmp_path).ledger.read_bytes() == b"no database at all" * 100
 
 
+def test_what_is_there_and_untouched_is_not_written_again(tmp_path, manifest):
+    """A complete run that is resumed writes only those sessions down; other steps are another."""
+    first = evaluate(manifest, Counting, tmp_path)
+    results = RunFolder(tmp_path).results(TABLE.keys() - {"failures"})
+    before = {path: path.stat().st_mtime_ns for path in results}
+    again = evaluate(manifest, Counting, tmp_path, resume=True)
+    assert again.summary == first.summary
+    assert {path: path.stat().st_mtime_ns for path in before} == before
+    evaluate(manifest, Counting, tmp_path, resume=True, steps=False)
+    assert not (tmp_path / "steps.parquet").exists()
+    evaluate(manifest, Counting, tmp_path, resume=True)
+    assert (tmp_path / "steps.parquet").exists()
+
+
+@pytest.mark.parametrize("name", ["artifact.jsonl", "traces.jsonl", "people.parquet"])
+@pytest.mark.parametrize("how", [Path.unlink, Path.touch, lambda path: path.write_bytes(b"")])
+def test_what_is_missing_or_was_touched_is_written_again(tmp_path, manifest, name, how):
+    """Whatever happened to a result of a complete run, resume makes it as it was."""
+    evaluate(manifest, Counting, tmp_path)
+    before = results_in(tmp_path)
+    how(tmp_path / name)
+    evaluate(manifest, Counting, tmp_path, resume=True)
+    after = results_in(tmp_path)
+    assert {key for key in before if before[key] != after[key]} <= {"run.json", "ledger.sqlite"}
+
+
 def test_a_damaged_row_does_not_reach_the_artifact(tmp_path, manifest):
     """A ledger with a changed byte is an error that names the episode, not a new artifact."""
     evaluate(manifest, Counting, tmp_path)
@@ -145,6 +173,7 @@ def test_a_damaged_row_does_not_reach_the_artifact(tmp_path, manifest):
     data[data.index(b'"wide","seed":9223372036854775809') + 32] = ord("8")
     folder.ledger.write_bytes(data)
     before = folder.artifact.read_bytes()
+    folder.artifact.touch()  # it is to be written anew
     with pytest.raises(LedgerError, match="the row of episode 7 is damaged"):
         evaluate(manifest, Counting, tmp_path, resume=True)
     assert folder.artifact.read_bytes() == before
