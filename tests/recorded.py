@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from emberbench_dist.artifacts.parquet import Origin, _metadata, _schema
+from emberbench_dist.artifacts.parquet import Origin, _metadata
 from emberbench_dist.artifacts.tables import TABLE
 from emberbench_dist.evaluation.slices import Slice
 
@@ -71,7 +71,8 @@ class Recorded:
         }
 
     def _write(self, table: str, folder: Path, columns: dict[str, Any]) -> None:
-        schema = _schema(TABLE[table])
+        declared = TABLE[table].columns
+        schema = pa.schema([(one.name, pa.type_for_alias(one.type)) for one in declared])
         rows = len(columns["episode"])
         arrays = [
             pa.array(columns[one.name], one.type, from_pandas=True)

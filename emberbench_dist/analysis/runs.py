@@ -148,7 +148,7 @@ def _run(path: Path, label: str) -> Run:
     if origin.manifest is None:
         raise ArtifactError(
             f"{folder.table('episodes')}: does not tell which episodes are planned; "
-            f"with the manifest, {remedy(path)}"
+            f"`dist-eval export {path} --manifest M` writes it anew"
         )
     document = json.loads(origin.manifest)
     total = sum(map(block_size, document["blocks"]))

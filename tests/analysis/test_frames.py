@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from shutil import copy
+import re
+from pathlib import Path
+from shutil import copy, copytree
 
 import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
+from commands import dist_eval
 from recorded import Recorded, document
 
 from emberbench_dist import PolicyAgent, StepExecution, evaluate
@@ -197,6 +200,20 @@ def test_a_file_without_a_declared_column_names_the_remedy(tmp_path):
     with pytest.raises(ArtifactError, match=r"no such column: moved; `dist-eval export .*run`"):
         load_episodes(folder)
     assert "moved" not in load_episodes(folder, ["stayed"])
+
+
+@pytest.mark.parametrize("lost", [["episodes.parquet"], ["episodes.parquet", "ledger.sqlite"]])
+def test_the_remedy_helps(lost, played, tmp_path):
+    """What the error says to do brings the same frame back, also from the artifact alone."""
+    run = Path(copytree(played, tmp_path / "run"))
+    for name in lost:
+        (run / name).unlink()
+    with pytest.raises(ArtifactError) as caught:
+        load_episodes(run)
+    command = re.search("`dist-eval (.*?)`", str(caught.value))[1].split()
+    manifest = ["--manifest", played.parent / "input" / "manifest.json"] if len(lost) > 1 else []
+    assert dist_eval(*command, *manifest).returncode == 0
+    pd.testing.assert_frame_equal(load_episodes(run), load_episodes(played))
 
 
 def test_a_table_that_is_older_than_the_ledger_is_refused(played, tmp_path):
