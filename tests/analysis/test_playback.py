@@ -138,7 +138,7 @@ def test_a_trace_that_leads_elsewhere_is_refused(runs, tmp_path, change, told):
     with Ledger.reading(tmp_path / "ledger.sqlite") as ledger:
         result = ledger.result(2)
     trace = json.dumps({"actions": change(json.loads(result.trace)["actions"]), "episode": 2})
-    changed = sealed(2, result.line, trace.encode(), result.metrics, result.execution)
+    changed = sealed(*result._replace(trace=trace.encode())[:-1])
     connection = connect(tmp_path / "ledger.sqlite")
     connection.execute("DELETE FROM episodes WHERE episode = 2")
     disconnect(connection)

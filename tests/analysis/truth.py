@@ -16,7 +16,7 @@ from manifests import hall, write_manifest
 
 AGENTS = {"greedy": Greedy, "shuffle": Shuffle, "stay": Stay}
 ODD_IDS = ("</script><b>&amp;", "<!--", "日本 🔥", '"\\u003c', "Zoë's")
-SEEDS = (3, 2**64 - 1)
+SEEDS = (2**64 - 1, 7)  # the second one parts the agents more
 
 
 def _labyrinth():
