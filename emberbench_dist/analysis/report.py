@@ -1,0 +1,338 @@
+"""One self-contained HTML page about one or more runs of a manifest."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from hashlib import file_digest
+from importlib.metadata import version
+from pathlib import Path
+
+import jinja2
+import pandas as pd
+from markupsafe import Markup
+
+from emberbench_dist.analysis import contrasts, gallery
+from emberbench_dist.analysis.aggregate import rates
+from emberbench_dist.analysis.comparing import compare
+from emberbench_dist.analysis.metric import DEFAULT, chosen_metrics
+from emberbench_dist.analysis.picture import NONE, Picture, Table, percent, played
+from emberbench_dist.analysis.player import player_section
+from emberbench_dist.analysis.plots.style import THEME
+from emberbench_dist.analysis.plots.svg import themed_svg
+from emberbench_dist.analysis.runs import Run
+from emberbench_dist.analysis.study import (
+    REPLAYED,
+    Study,
+    has_execution,
+    read_models,
+    read_people,
+    read_study,
+    read_waiting,
+)
+from emberbench_dist.artifacts.durable import read_json
+from emberbench_dist.artifacts.run_folder import RunFolder
+from emberbench_dist.errors import RunFolderError
+
+_TEMPLATES = Path(__file__).with_name("templates")
+# So many scenarios have figures of their own, so many episodes are played because they differ
+# most, and the title names so many runs.
+_SCENARIOS, _LARGEST, _NAMED = 24, 8, 4
+_MAPS = (
+    "Left, casualties of an episode by the cell where they happened, a mean over all committed "
+    "seeds. Right, steps that people waited in a cell because another person blocked their move, a "
+    f"mean over at most {REPLAYED} seeds of each run and scenario, evenly spaced, which were "
+    "replayed. Under each map are the numbers of these seeds. Colours are on one scale for all "
+    "runs, walls are grey, exits squares."
+)
+_PACKAGES = ("matplotlib", "numpy", "pandas", "scipy", "jinja2", "pyarrow")
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A picture as it stands in the page."""
+
+    name: str
+    title: str
+    caption: str
+    svg: Markup
+    table: Table | None
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A part of the page with a heading of its own."""
+
+    name: str
+    title: str
+    texts: list[str] = field(default_factory=list)
+    tables: list[tuple[str, Table]] = field(default_factory=list)
+    pictures: list[Shown] = field(default_factory=list)
+    facts: list[tuple[str, tuple[tuple[str, str], ...]]] = field(default_factory=list)
+    fragment: Markup = field(default_factory=Markup)
+
+
+def report_page(
+    runs: Sequence[Run],
+    *,
+    metric: str = DEFAULT,
+    episodes: Iterable[int] | None = None,
+    command: Sequence[str] = (),
+) -> str:
+    """Return the page: the same text for the same input.
+
+    `episodes` are embedded to be played (None: those that differ most, and one a scenario);
+    `command` is the command line that the page names as its origin. Raises `RunFolderError` for
+    an empty run, `ManifestError` for runs of different manifests, `ArtifactError` for a metric or
+    a table that is not there.
+    """
+    chosen_metrics(metric)
+    study = read_study(list(runs))
+    chosen = default_episodes(study, metric) if episodes is None else list(episodes)
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(_TEMPLATES),
+        autoescape=True,
+        keep_trailing_newline=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    manifest = runs[0].manifest_id
+    return environment.get_template("report.html").render(
+        title=f"{manifest}: {_told(runs)}",
+        lead=played(study),
+        warnings=list(_warnings(study)),
+        sections=list(_sections(study, metric, chosen, command)),
+        colors=[(name, light, dark) for light, (name, dark) in THEME.items()],
+        style=Markup((_TEMPLATES / "report.css").read_text(encoding="utf-8")),  # noqa: S704 - ours
+    )
+
+
+def default_episodes(study: Study, metric: str) -> list[int]:
+    """Return the episodes to embed: the largest differences, then one of each scenario.
+
+    Only what every run committed. The difference is the largest between the first run and
+    another; with one run, the episodes with the smallest values come first.
+    """
+    table = study.episodes[study.episodes["committed"]].pivot_table(
+        index="episode", columns="run", values=metric, observed=True, dropna=False
+    )
+    table = table[[run.label for run in study.runs]].astype(float).dropna()
+    first, others = table.iloc[:, 0], table.iloc[:, 1:]
+    rank = others.sub(first, axis=0).abs().max(axis=1) if len(study.runs) > 1 else -first
+    rank = rank.sort_values(ascending=False, kind="stable")
+    scenario_of = study.episodes.drop_duplicates("episode").set_index("episode")["scenario_id"]
+    scenarios = scenario_of.loc[rank.index].astype(str)
+    one_each = scenarios.drop_duplicates().head(_SCENARIOS).index
+    return list(dict.fromkeys([*rank.head(_LARGEST).index, *sorted(one_each)]))
+
+
+def _told(runs: Sequence[Run]) -> str:
+    labels = [run.label for run in runs]
+    if len(labels) == 1:
+        return labels[0]
+    if len(labels) > _NAMED:
+        return f"{labels[0]} and {len(labels) - 1} other runs"
+    return f"{', '.join(labels[:-1])} and {labels[-1]}"
+
+
+def _warnings(study: Study) -> Iterator[str]:
+    for run in study.runs:
+        if not run.complete:
+            yield (
+                f"{run.label} is not complete: {run.committed:,} of {run.planned:,} planned "
+                "episodes are committed. Figures show committed episodes; a rate over planned ones "
+                "counts a missing or failed episode as nobody evacuated."
+            )
+    if not study.scenarios:
+        yield "No run folder has its ledger.sqlite: there are no maps and no episodes to play."
+
+
+def _sections(
+    study: Study, metric: str, episodes: list[int], command: Sequence[str]
+) -> Iterator[Section]:
+    shown = shown_scenarios(study, metric)
+    people = {run.label: read_people(study, run, shown) for run in study.runs}
+    some = _told_scenarios(study, shown)
+    yield Section("results", "Results", tables=[("Rates and counts", headline(study))])
+    yield from _differences(study, metric)
+    curves = [gallery.scenario_survival(study, people, name) for name in shown]
+    yield Section(
+        "curves",
+        "Out and lost, step by step",
+        some,
+        pictures=_embedded([gallery.pooled_survival(study, people), *curves]),
+    )
+    yield Section(
+        "scenarios", "Scenarios", pictures=_embedded([gallery.scenario_heat(study, metric)])
+    )
+    if study.scenarios:
+        waiting = {run.label: read_waiting(study, run, shown) for run in study.runs}
+        maps = (gallery.place_map(study, people, waiting, name) for name in shown)
+        title = "Where people die, and where they wait"
+        yield Section("maps", title, [_MAPS, *some], pictures=_embedded(maps))
+    yield Section("blocked", "What blocked movement", pictures=_embedded([gallery.movement(study)]))
+    yield from _cost(study)
+    yield from _episodes(study, episodes)
+    yield _provenance(study, command)
+
+
+def shown_scenarios(study: Study, metric: str) -> list[str]:
+    """Return the scenarios that get figures of their own, in the manifest's order.
+
+    Where there are too many, those in which the runs differ most (one run: with the lowest means).
+    """
+    if len(study.scenario_ids) <= _SCENARIOS:
+        return study.scenario_ids
+    known = study.episodes[study.episodes["committed"]]
+    means = known.pivot_table(index="scenario_id", columns="run", values=metric, observed=True)
+    rank = -means.iloc[:, 0] if len(study.runs) == 1 else means.max(axis=1) - means.min(axis=1)
+    most = set(map(str, rank.sort_values(ascending=False, kind="stable").head(_SCENARIOS).index))
+    return [name for name in study.scenario_ids if name in most]
+
+
+def _told_scenarios(study: Study, shown: list[str]) -> list[str]:
+    everything = len(study.scenario_ids)
+    if len(shown) == everything:
+        return []
+    what = "with the lowest means" if len(study.runs) == 1 else "in which the runs differ most"
+    return [f"Shown are {len(shown)} of {everything} scenarios, those {what}."]
+
+
+def headline(study: Study) -> Table:
+    """Return the counts of each run and its rates, over planned and over committed episodes."""
+    found = rates(study.episodes)
+    columns = {run.label: _scores(study, run, found.loc[[run.label]]) for run in study.runs}
+    names = list(next(iter(columns.values())))
+    rows = tuple((name, *(own[name] for own in columns.values())) for name in names)
+    return Table(("", *columns), rows)
+
+
+def _scores(study: Study, run: Run, found: pd.DataFrame) -> dict[str, str]:
+    own = study.of(run)
+    sums = own[["people", "evacuated", "casualties", "unresolved"]].sum()
+    planned = study.people_planned(run)
+    return {
+        "agent": run.agent,
+        "episodes planned": f"{run.planned:,}",
+        "episodes committed": f"{run.committed:,}",
+        "people in planned episodes": NONE if planned is None else f"{planned:,}",
+        "people in committed episodes": f"{sums['people']:,}",
+        "evacuated": f"{sums['evacuated']:,}",
+        "casualties": f"{sums['casualties']:,}",
+        "unresolved": f"{sums['unresolved']:,}",
+        "evacuation rate over planned": percent(sums["evacuated"] / planned if planned else None),
+        "evacuation rate over committed": percent(sums["evacuated"] / sums["people"]),
+        "mean episode rate over planned": percent(found["evacuation_rate_planned"].item()),
+        "mean episode rate over committed": percent(found["evacuation_rate_committed"].item()),
+        "everybody out, over planned": percent(found["all_out_planned"].item()),
+        "everybody out, over committed": percent(found["all_out_committed"].item()),
+    }
+
+
+def _differences(study: Study, metric: str) -> Iterator[Section]:
+    if len(study.runs) == 1:
+        return
+    first, second, *others = study.runs
+    try:
+        comparison = compare(first, second, *others, metric=metric)
+    except RunFolderError as error:  # no episode that both committed
+        yield Section("differences", "Paired differences", [str(error)])
+        return
+    pictures = [contrasts.differences(comparison, number) for number in range(1, len(study.runs))]
+    pictures.append(contrasts.distribution(study, metric))
+    text = (
+        f"Every pair is one scenario and seed, played in both runs; a difference is {metric} of "
+        f"the other run minus that of {first.label}."
+    )
+    table = ("Over all pairs", contrasts.overall(comparison))
+    yield Section("differences", "Paired differences", [text], [table], _embedded(pictures))
+
+
+def _embedded(pictures: Iterable[Picture]) -> list[Shown]:
+    """Turn pictures into SVG one by one, so that no figure is kept."""
+    return [
+        Shown(
+            _id(shown.name),
+            shown.title,
+            shown.caption,
+            themed_svg(shown.figure, _id(shown.name), shown.title),
+            shown.table,
+        )
+        for shown in pictures
+    ]
+
+
+def _id(name: str) -> str:
+    return f"figure-{name}".replace(".", "_")
+
+
+def _cost(study: Study) -> Iterator[Section]:
+    missing = [run.label for run in study.runs if not has_execution(run)]
+    if missing:
+        text = f"There is no execution.parquet of {', '.join(missing)}."
+        yield Section("cost", "Time and cost", [text])
+        return
+    models = ((run.label, read_models(run)) for run in study.runs)
+    texts = [f"Models that answered {run}: {', '.join(names)}." for run, names in models if names]
+    pictures = _embedded([gallery.seconds(study), *gallery.accounting(study)])
+    yield Section("cost", "Time and cost", texts, pictures=pictures)
+
+
+def _episodes(study: Study, episodes: list[int]) -> Iterator[Section]:
+    if not study.scenarios or not episodes:
+        return
+    runs = [(run.label, run.path) for run in study.runs]
+    text = f"{len(episodes)} episodes, each as every run played it on the same seed."
+    yield Section(
+        "episodes",
+        "Episodes, step by step",
+        [text],
+        fragment=Markup(player_section(runs, episodes)),  # noqa: S704 - the player escapes its data
+    )
+
+
+def _provenance(study: Study, command: Sequence[str]) -> Section:
+    made = ", ".join(f"{name} {version(name)}" for name in ("emberbench-dist", *_PACKAGES))
+    texts = [f"This page: {shlex.join(['dist-eval', *command])}"] if command else []
+    facts = [(run.label, _facts(run)) for run in study.runs]
+    return Section("provenance", "Provenance", [*texts, f"Made with {made}."], facts=facts)
+
+
+def _facts(run: Run) -> tuple[tuple[str, str], ...]:
+    folder = RunFolder(run.path)
+    known = read_json(folder.run_json)
+    facts = {
+        "agent": run.agent,
+        "manifest": f"{run.manifest_id}, hash {run.manifest_hash}",
+        "outcome": known.get("outcome"),
+        "versions": _listed(known.get("versions")),
+    }
+    for name, path in (("artifact.jsonl", folder.artifact), ("traces.jsonl", folder.traces)):
+        facts[f"SHA-256 of {name}"] = _digest(path)
+    sessions = known.get("sessions")
+    for number, session in enumerate(sessions if isinstance(sessions, list) else [], start=1):
+        facts[f"session {number}"] = _session(session)
+    return tuple((name, str(value)) for name, value in facts.items() if value)
+
+
+def _listed(values: object) -> str:
+    pairs = values.items() if isinstance(values, dict) else ()
+    return ", ".join(f"{name} {value}" for name, value in pairs)
+
+
+def _session(session: object) -> str:
+    if not isinstance(session, dict):
+        return ""
+    command = session.get("command")
+    parts = map(str, command) if isinstance(command, list) else ()
+    times = f"{session.get('started', '?')} to {session.get('ended', '?')}"
+    return f"{shlex.join(['dist-eval', *parts])} ({times}, {session.get('outcome', '?')})"
+
+
+def _digest(path: Path) -> str:
+    if not path.is_file():
+        return "there is no such file"
+    with path.open("rb") as file:
+        return file_digest(file, "sha256").hexdigest()
