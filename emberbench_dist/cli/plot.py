@@ -50,4 +50,5 @@ def command(
     with replacing(path) as file:  # opened first: what cannot be written is known at once
         picture = draw(figure, found, metric=metric, scenario=scenario)
         file.write(encode(picture.figure, path.suffix[1:]))
-    click.echo(f"{path}: {picture.title}. {picture.caption}")
+    click.echo(f"{picture.title}. {picture.caption}")
+    click.echo(f"figure: {path}")

@@ -50,12 +50,12 @@ def command(runs: tuple[str, ...], out: Path, metric: str, episodes: str | None)
     found = find_runs(runs)
     with replacing(out) as file:  # opened first: what cannot be written is known at once
         page = report_page(found, metric=metric, episodes=chosen, command=sys.argv[1:])
-        size = file.write(page.encode())
+        file.write(page.encode())
     for run in found:
         if not run.complete:
             told = f"{run.committed} of {run.planned} planned episodes are committed"
             click.echo(f"Note: {run.path} is not complete: {told}.", err=True)
-    click.echo(f"{out}: {size / 1e6:.1f} MB about {len(found)} run{'s' * (len(found) > 1)}")
+    click.echo(f"report: {out}")
 
 
 def _numbers(text: str) -> list[int]:
