@@ -9,7 +9,7 @@ from emberbench_dist.analysis.comparing import compare
 from emberbench_dist.analysis.metric import DEFAULT, chosen_metrics
 from emberbench_dist.analysis.picture import Picture
 from emberbench_dist.analysis.runs import Run
-from emberbench_dist.analysis.study import Study, read_people, read_study, read_waiting
+from emberbench_dist.analysis.study import Study, has_ledger, read_people, read_study, read_waiting
 from emberbench_dist.artifacts.tables import ACCOUNTING_COLUMNS
 from emberbench_dist.errors import ArtifactError, RunFolderError
 
@@ -78,7 +78,8 @@ def _of_people(name: str, study: Study, scenario: str | None) -> Picture:
         return gallery.scenario_survival(study, people, scenario)
     if scenario is None:
         raise ArtifactError(f"a map needs --scenario, one of {', '.join(study.scenario_ids)}")
-    if not study.scenarios:
-        raise ArtifactError(f"{study.runs[0].path}: has no ledger.sqlite, so its map is not known")
+    for run in study.runs:
+        if not has_ledger(run):
+            raise ArtifactError(f"{run.path}: has no ledger.sqlite, so nothing can be replayed")
     waiting = {run.label: read_waiting(study, run, shown) for run in study.runs}
     return gallery.place_map(study, people, waiting, scenario)

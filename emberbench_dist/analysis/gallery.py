@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 
 import numpy as np
 import pandas as pd
@@ -141,31 +141,32 @@ def place_map(
     waiting: dict[str, dict[str, Cells]],
     scenario_id: str,
 ) -> Picture:
-    """Draw where people die and where they wait in one scenario."""
+    """Draw where people die and where they wait in one scenario; the runs that `waiting` has."""
     world = study.scenarios[scenario_id].map
     nothing = np.zeros((world.height, world.width))
     shown = {
         run: {
-            "casualties": found.casualties.get(scenario_id, nothing),
-            "waiting": waiting.get(run, {}).get(scenario_id, nothing),
+            "casualties": people[run].casualties.get(scenario_id, nothing),
+            "waiting": found[scenario_id],
         }
-        for run, found in people.items()
+        for run, found in waiting.items()
     }
     return Picture(
         f"map-{scenario_id}",
         scenario_id,
         "Left: casualties of an episode. Right: steps spent waiting. "
-        f"{_sources(study, scenario_id)}",
+        f"{_sources(study, scenario_id, waiting)}",
         plots.place_heat(world, shown),
     )
 
 
-def _sources(study: Study, scenario_id: str) -> str:
+def _sources(study: Study, scenario_id: str, labels: Container[str]) -> str:
     own = study.episodes[(study.episodes["scenario_id"] == scenario_id)]
     committed = own.groupby("run", observed=True)["committed"].sum()
     seeds = (
         f"{run.label} {committed.get(run.label, 0):,} and {len(replayed(study, run, scenario_id))}"
         for run in study.runs
+        if run.label in labels
     )
     return f"Seeds: {', '.join(seeds)}."
 

@@ -16,7 +16,7 @@ from markupsafe import Markup
 from emberbench_dist.analysis import contrasts, gallery
 from emberbench_dist.analysis.aggregate import rates
 from emberbench_dist.analysis.comparing import compare
-from emberbench_dist.analysis.metric import DEFAULT, chosen_metrics
+from emberbench_dist.analysis.metric import DEFAULT, chosen_metrics, sign
 from emberbench_dist.analysis.picture import NONE, Picture, Table, percent, played
 from emberbench_dist.analysis.player import player_section
 from emberbench_dist.analysis.plots.style import THEME
@@ -26,6 +26,7 @@ from emberbench_dist.analysis.study import (
     REPLAYED,
     Study,
     has_execution,
+    has_ledger,
     read_models,
     read_people,
     read_study,
@@ -113,14 +114,15 @@ def default_episodes(study: Study, metric: str) -> list[int]:
     """Return the episodes to embed: the largest differences, then one of each scenario.
 
     Only what every run committed. The difference is the largest between the first run and
-    another; with one run, the episodes with the smallest values come first.
+    another; with one run, the episodes with the worst values come first.
     """
     table = study.episodes[study.episodes["committed"]].pivot_table(
         index="episode", columns="run", values=metric, observed=True, dropna=False
     )
     table = table[[run.label for run in study.runs]].astype(float).dropna()
     first, others = table.iloc[:, 0], table.iloc[:, 1:]
-    rank = others.sub(first, axis=0).abs().max(axis=1) if len(study.runs) > 1 else -first
+    alone = -sign(metric) * first
+    rank = others.sub(first, axis=0).abs().max(axis=1) if len(study.runs) > 1 else alone
     rank = rank.sort_values(ascending=False, kind="stable")
     scenario_of = study.episodes.drop_duplicates("episode").set_index("episode")["scenario_id"]
     scenarios = scenario_of.loc[rank.index].astype(str)
@@ -145,8 +147,12 @@ def _warnings(study: Study) -> Iterator[str]:
                 "episodes are committed. Figures show committed episodes; a rate over planned ones "
                 "counts a missing or failed episode as nobody evacuated."
             )
-    if not study.scenarios:
-        yield "No run folder has its ledger.sqlite: there are no maps and no episodes to play."
+    missing = [run.label for run in study.runs if not has_ledger(run)]
+    if missing:
+        yield (
+            f"There is no ledger.sqlite of {', '.join(missing)}, so that no episode can be "
+            "replayed: the maps leave these runs out, and there is nothing to play."
+        )
 
 
 def _sections(
@@ -167,8 +173,9 @@ def _sections(
     yield Section(
         "scenarios", "Scenarios", pictures=_embedded([gallery.scenario_heat(study, metric)])
     )
-    if study.scenarios:
-        waiting = {run.label: read_waiting(study, run, shown) for run in study.runs}
+    with_maps = [run for run in study.runs if has_ledger(run)]
+    if with_maps:
+        waiting = {run.label: read_waiting(study, run, shown) for run in with_maps}
         maps = (gallery.place_map(study, people, waiting, name) for name in shown)
         title = "Where people die, and where they wait"
         yield Section("maps", title, [_MAPS, *some], pictures=_embedded(maps))
@@ -181,13 +188,14 @@ def _sections(
 def shown_scenarios(study: Study, metric: str) -> list[str]:
     """Return the scenarios that get figures of their own, in the manifest's order.
 
-    Where there are too many, those in which the runs differ most (one run: with the lowest means).
+    Where there are too many, those in which the runs differ most (one run: with the worst means).
     """
     if len(study.scenario_ids) <= _SCENARIOS:
         return study.scenario_ids
     known = study.episodes[study.episodes["committed"]]
     means = known.pivot_table(index="scenario_id", columns="run", values=metric, observed=True)
-    rank = -means.iloc[:, 0] if len(study.runs) == 1 else means.max(axis=1) - means.min(axis=1)
+    alone = -sign(metric) * means.iloc[:, 0]
+    rank = alone if len(study.runs) == 1 else means.max(axis=1) - means.min(axis=1)
     most = set(map(str, rank.sort_values(ascending=False, kind="stable").head(_SCENARIOS).index))
     return [name for name in study.scenario_ids if name in most]
 
@@ -196,7 +204,7 @@ def _told_scenarios(study: Study, shown: list[str]) -> list[str]:
     everything = len(study.scenario_ids)
     if len(shown) == everything:
         return []
-    what = "with the lowest means" if len(study.runs) == 1 else "in which the runs differ most"
+    what = "with the worst means" if len(study.runs) == 1 else "in which the runs differ most"
     return [f"Shown are {len(shown)} of {everything} scenarios, those {what}."]
 
 
@@ -265,7 +273,7 @@ def _embedded(pictures: Iterable[Picture]) -> list[Shown]:
 
 
 def _id(name: str) -> str:
-    return f"figure-{name}".replace(".", "_")
+    return f"figure-{name}"
 
 
 def _cost(study: Study) -> Iterator[Section]:
@@ -281,7 +289,7 @@ def _cost(study: Study) -> Iterator[Section]:
 
 
 def _episodes(study: Study, episodes: list[int]) -> Iterator[Section]:
-    if not study.scenarios or not episodes:
+    if not episodes or not all(has_ledger(run) for run in study.runs):
         return
     runs = [(run.label, run.path) for run in study.runs]
     text = f"{len(episodes)} episodes, each as every run played it on the same seed."

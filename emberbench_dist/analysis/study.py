@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -89,7 +88,7 @@ def read_study(runs: list[Run]) -> Study:
 def _scenarios(runs: list[Run]) -> dict[str, Scenario]:
     for run in runs:
         path = RunFolder(run.path).ledger
-        if path.is_file():
+        if has_ledger(run):
             with Ledger.reading(path) as ledger:
                 return kept_manifest(ledger, str(path)).scenarios
     return {}
@@ -131,8 +130,6 @@ def replayed(study: Study, run: Run, scenario_id: str) -> list[int]:
 def read_waiting(study: Study, run: Run, scenario_ids: list[str]) -> dict[str, places.Cells]:
     """Replay some episodes of one run; return where people wait, by scenario."""
     path = RunFolder(run.path).ledger
-    if not path.is_file():
-        return {}
     with Ledger.reading(path) as ledger:
         return {
             name: places.waiting(
@@ -152,9 +149,14 @@ def _plays(
             yield int(seed_of[episode]), json.loads(result.trace)["actions"]
 
 
+def has_ledger(run: Run) -> bool:
+    """Say whether the episodes of a run can be replayed."""
+    return RunFolder(run.path).ledger.is_file()
+
+
 def has_execution(run: Run) -> bool:
     """Say whether a run has a table of times and costs."""
-    return Path(RunFolder(run.path).table("execution")).is_file()
+    return RunFolder(run.path).table("execution").is_file()
 
 
 def read_seconds(run: Run) -> pd.Series[float]:

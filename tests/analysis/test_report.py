@@ -8,6 +8,7 @@ import shutil
 from hashlib import sha256
 from html.parser import HTMLParser
 
+import pyarrow.parquet as pq
 import pytest
 from studies import AGENTS, FAILING, PEOPLE, SCENARIOS, SEEDS, play, played_runs, write_manifest_of
 
@@ -178,11 +179,14 @@ def test_a_page_without_execution_says_so(folders, tmp_path):
 
 
 def test_a_page_without_ledger_says_so(folders, tmp_path):
-    """Tables alone are enough for all but maps and episodes."""
+    """Tables alone are enough for all but maps and episodes; other runs keep their maps."""
     shutil.copytree(folders["greedy"], tmp_path / "run")
     (tmp_path / "run" / "ledger.sqlite").unlink()
+    page = report_page(find_runs([tmp_path / "run", folders["stay"]]))
+    assert "There is no ledger.sqlite of run, so that no episode can be replayed" in page
+    assert '<h2 id="maps-heading">' in page
+    assert "ember-player" not in page
     page = report_page(find_runs(tmp_path / "run"))
-    assert "there are no maps and no episodes to play" in page
     ids = Reader(page).ids
     assert {"results", "curves", "scenarios", "blocked", "provenance"} <= set(ids)
     assert not {"maps", "episodes"} & set(ids)
@@ -241,6 +245,28 @@ def test_many_scenarios_are_shown_in_part(folders, monkeypatch):
     assert page.count("Shown are 2 of 3 scenarios, those in which the runs differ most.") == 2
     for kind in ("map", "survival"):
         assert re.findall(rf'<figure class="picture" id="figure-{kind}-(\w+)"', page) == shown
+
+
+def test_a_metric_that_is_not_always_defined_can_be_chosen(folders):
+    """Where nobody got out there is no last evacuation: no difference, no episode to play."""
+    runs = find_runs([folders["stay"], folders["greedy"]])
+    page = report_page(runs, metric="last_evacuation_step")
+    told = Reader(page).tables["Over all pairs"]
+    assert told[1][:3] == ["greedy \N{MINUS SIGN} stay", "0", "\N{EN DASH}"]
+    assert not re.findall(r">[^<]*\bnan\b", page)
+    assert "ember-player" not in page
+
+
+def test_a_table_without_a_column_is_refused(folders, tmp_path):
+    """The message names file and column, and what writes it anew."""
+    shutil.copytree(folders["greedy"], tmp_path / "run")
+    file = tmp_path / "run" / "people.parquet"
+    known = pq.read_metadata(file).metadata
+    known.pop(b"ARROW:schema")
+    table = pq.read_table(file).drop_columns("row").replace_schema_metadata(known)
+    pq.write_table(table, file)
+    with pytest.raises(ArtifactError, match=r"people.parquet: .*column.* row"):
+        report_page(find_runs(tmp_path / "run"))
 
 
 def test_runs_of_different_manifests_are_refused(folders, tmp_path):
