@@ -31,9 +31,22 @@ def pooled_survival(study: Study, people: dict[str, People]) -> Picture:
         "survival",
         "All scenarios",
         "Share of all people in committed episodes who are out, or lost, by each step."
-        f"{_bands(study, ', a draw being the k-th seed of every scenario')} {played(study)}",
+        f"{_bands(study, ', a draw being the k-th seed of every scenario')} {played(study)}"
+        f"{''.join(_ends(study))}",
         plots.survival({run: found.pooled for run, found in people.items()}),
     )
+
+
+def _ends(study: Study) -> Iterator[str]:
+    """Say where curves over committed episodes alone end too high or too low."""
+    for run in study.runs:
+        if not run.complete:
+            evacuated, people = study.evacuated(run)
+            yield (
+                f" At the end of {run.label}, {percent(evacuated / people)} of these people are "
+                f"out, and {percent(study.over_planned(run))} of those in planned episodes, where "
+                "a missing or failed episode counts as nobody evacuated."
+            )
 
 
 def _bands(study: Study, more: str = "") -> str:
@@ -56,7 +69,7 @@ def scenario_survival(study: Study, people: dict[str, People], scenario_id: str)
         scenario_id,
         f"Share of the people by step in the median episode.{_bands(study)} "
         f"Committed seeds: {counts}.",
-        plots.survival({run: rows for run, rows in curves.items() if len(rows)}),
+        plots.survival(curves),
     )
 
 

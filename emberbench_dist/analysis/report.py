@@ -230,7 +230,7 @@ def _scores(study: Study, run: Run, found: pd.DataFrame) -> dict[str, str]:
         "evacuated": f"{sums['evacuated']:,}",
         "casualties": f"{sums['casualties']:,}",
         "unresolved": f"{sums['unresolved']:,}",
-        "evacuation rate over planned": percent(sums["evacuated"] / planned if planned else None),
+        "evacuation rate over planned": percent(study.over_planned(run)),
         "evacuation rate over committed": percent(sums["evacuated"] / sums["people"]),
         "mean episode rate over planned": percent(found["evacuation_rate_planned"].item()),
         "mean episode rate over committed": percent(found["evacuation_rate_committed"].item()),

@@ -45,6 +45,16 @@ class Study:
         found = self.episodes["scenario_id"]
         return [str(name) for name in found.cat.categories if (found == name).any()]
 
+    def evacuated(self, run: Run) -> tuple[int, int]:
+        """Return how many people of committed episodes are out, and how many there are."""
+        sums = self.of(run)[["evacuated", "people"]].sum()
+        return int(sums["evacuated"]), int(sums["people"])
+
+    def over_planned(self, run: Run) -> float | None:
+        """Return the share of the people of all planned episodes who are out, where known."""
+        people = self.people_planned(run)
+        return self.evacuated(run)[0] / people if people else None
+
     def people_planned(self, run: Run) -> int | None:
         """Return the people of all planned episodes; None where a scenario is not known."""
         own = self.of(run)

@@ -209,6 +209,17 @@ def test_bands_are_only_drawn_where_they_can_be_told_apart():
         assert len(found) == bands
 
 
+def test_a_run_without_an_episode_leaves_its_colour_to_nobody():
+    """The second run looks the same whether the first has a curve or not."""
+    looks = []
+    for first in (curves(), curves().head(0)):
+        figure = plots.survival({"first": first, "second": curves()})
+        lines = [line for line in figure.axes[0].lines if line.get_label() == "second"]
+        looks += [(line.get_color(), line.get_linestyle()) for line in lines]
+    assert looks[0] == looks[1]
+    assert len(looks) == 2
+
+
 def test_an_interval_without_zero_has_a_filled_mark():
     """Filled and empty marks tell what an interval says of zero; none tells nothing."""
     rows = pd.DataFrame(

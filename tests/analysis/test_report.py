@@ -106,6 +106,16 @@ def test_the_headline_tells_counts_and_rates_over_planned_and_committed(page, fo
     )
 
 
+def test_a_curve_over_committed_episodes_tells_both_rates(page):
+    """Under the curves of all scenarios stand the rates of a run that is not complete."""
+    told = columns(Reader(page).tables["Rates and counts"])["fails"]
+    assert (
+        f"At the end of fails, {told['evacuation rate over committed']} of these people are out, "
+        f"and {told['evacuation rate over planned']} of those in planned episodes"
+    ) in page
+    assert "At the end of greedy" not in page
+
+
 def test_every_scenario_has_its_rates(page):
     """A scenario that a run never finished has 0 over planned episodes, and nothing else."""
     rows = Reader(page).tables["evacuation_rate by scenario and run"]
