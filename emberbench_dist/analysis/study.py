@@ -107,27 +107,19 @@ def _scenarios(runs: list[Run]) -> dict[str, Scenario]:
 def read_people(study: Study, run: Run, scenario_ids: list[str]) -> People:
     """Read one run's people; the curves and casualties are those of some scenarios."""
     episodes = study.of(run)
-    columns = ["episode", "status", "row", "col", "step"]
+    columns = ["episode", "scenario_id", "status", "row", "col", "step"]
     people = load_people(run, columns).drop(columns=["run", "agent"])
     pooled = survival.pooled_curves(episodes, people)
-    shown = episodes[episodes["scenario_id"].isin(scenario_ids) & episodes["committed"]]
     if len(scenario_ids) < len(study.scenario_ids):
-        people = people[people["episode"].isin(shown["episode"])]
-    return People(
-        pooled, survival.scenario_curves(shown, people), _casualties(study, shown, people)
-    )
-
-
-def _casualties(
-    study: Study, episodes: pd.DataFrame, people: pd.DataFrame
-) -> dict[str, places.Cells]:
-    scenario_of = people["episode"].map(episodes.set_index("episode")["scenario_id"])
-    sizes = episodes["scenario_id"].value_counts()
-    return {
-        str(name): places.casualties(study.scenarios[str(name)].map, own, int(sizes[name]))
-        for name, own in people.groupby(scenario_of, observed=True)
+        people = people[people["scenario_id"].isin(scenario_ids)]
+    curves = survival.scenario_curves(episodes, people)
+    played = episodes.loc[episodes["committed"], "scenario_id"].value_counts()
+    cells = {
+        str(name): places.casualties(study.scenarios[str(name)].map, own, int(played[name]))
+        for name, own in people.groupby("scenario_id", observed=True)
         if name in study.scenarios
     }
+    return People(pooled, curves, cells)
 
 
 def replayed(study: Study, run: Run, scenario_id: str) -> list[int]:

@@ -18,13 +18,14 @@ Counts = NDArray[np.int64]
 def scenario_curves(episodes: pd.DataFrame, people: pd.DataFrame) -> pd.DataFrame:
     """Return the curves of each scenario of one run: its median episode, and a band over seeds.
 
-    `episodes` and `people` are one run's frames. Rows: `scenario_id`, `status`, `step`, `low`,
-    `middle`, `high`; the latter three are shares of the scenario's people, by `step`.
+    `episodes` and `people` are one run's frames, `people` of the scenarios that are wanted. Rows:
+    `scenario_id`, `status`, `step`, and `low`, `middle`, `high`: shares of the scenario's people
+    by that step.
     """
-    committed = episodes[episodes["committed"]]
+    committed = episodes[episodes["committed"]].groupby("scenario_id", observed=True)
     parts = []
-    for scenario_id, own in committed.groupby("scenario_id", observed=True, sort=False):
-        events = people[people["episode"].isin(own["episode"])]
+    for scenario_id, events in people.groupby("scenario_id", observed=True):
+        own = committed.get_group(scenario_id)
         steps = _grid(_last_step(events))
         for status in STATUSES:
             reached = _episodes_with_at_least(events[events["status"] == status], steps)

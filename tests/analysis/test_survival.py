@@ -33,12 +33,12 @@ def frames(episodes):
         }
     )
     rows = [
-        (number, status, None if status == "active" else step)
-        for number, (_, committed, people) in enumerate(episodes)
+        (number, name, status, None if status == "active" else step)
+        for number, (name, committed, people) in enumerate(episodes)
         for status, step in people
         if committed
     ]
-    people = pd.DataFrame(rows, columns=["episode", "status", "step"])
+    people = pd.DataFrame(rows, columns=["episode", "scenario_id", "status", "step"])
     return episode, people.astype({"step": "Int64", "episode": "int64"})
 
 
