@@ -28,8 +28,14 @@ _SUFFIXES = (".png", ".svg", ".pdf")
     help="What differences and scenarios are shown in.",
 )
 @click.option("--scenario", metavar="ID", help="Only this scenario (survival, map).")
-def command(
-    figure: str, runs: tuple[str, ...], out: Path | None, metric: str, scenario: str | None
+@click.option("--label", "labels", metavar="NAME", multiple=True, help="A name for each run.")
+def command(  # noqa: PLR0917 - click passes them by name
+    figure: str,
+    runs: tuple[str, ...],
+    out: Path | None,
+    metric: str,
+    scenario: str | None,
+    labels: tuple[str, ...],
 ) -> None:
     """Draw a FIGURE of a report about each RUN, a run folder; the first is the baseline.
 
@@ -46,7 +52,7 @@ def command(
     path = out or Path(f"{figure}.png")
     if path.suffix not in _SUFFIXES:
         raise click.UsageError(f"--out ends with {', '.join(_SUFFIXES)}, not {path.suffix!r}")
-    found = find_runs(runs)
+    found = find_runs(runs, labels or None)
     with replacing(path) as file:  # opened first: what cannot be written is known at once
         picture = draw(figure, found, metric=metric, scenario=scenario)
         file.write(encode(picture.figure, path.suffix[1:]))

@@ -37,7 +37,14 @@ _MOST = 1000
     help="Episodes to play in the page, such as 3,17,20-25, or none.  "
     "[default: those that differ most, and one a scenario]",
 )
-def command(runs: tuple[str, ...], out: Path, metric: str, episodes: str | None) -> None:
+@click.option("--label", "labels", metavar="NAME", multiple=True, help="A name for each run.")
+def command(
+    runs: tuple[str, ...],
+    out: Path,
+    metric: str,
+    episodes: str | None,
+    labels: tuple[str, ...],
+) -> None:
     """Write one self-contained HTML page about each RUN, a run folder.
 
     Differences are those of the others to the first.
@@ -47,7 +54,7 @@ def command(runs: tuple[str, ...], out: Path, metric: str, episodes: str | None)
     from emberbench_dist.analysis.runs import find_runs  # noqa: PLC0415
 
     chosen = None if episodes is None else _numbers(episodes)
-    found = find_runs(runs)
+    found = find_runs(runs, labels or None)
     with replacing(out) as file:  # opened first: what cannot be written is known at once
         page = report_page(found, metric=metric, episodes=chosen, command=sys.argv[1:])
         file.write(page.encode())

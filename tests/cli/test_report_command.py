@@ -49,6 +49,15 @@ def test_the_episodes_that_are_asked_for_are_embedded(folders, tmp_path):
     assert sizes["3,1-2"] > sizes["0"] > sizes["none"]
 
 
+def test_runs_are_called_by_their_labels(folders, tmp_path):
+    """A label for each run stands in the title."""
+    labels = ("--label", "first", "--label", "second one")
+    out = tmp_path / "page.html"
+    done = dist_eval("report", *folders.values(), *labels, "--out", out, "--episodes", "none")
+    assert done.returncode == 0
+    assert "<title>test: first and second one</title>" in out.read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
@@ -58,6 +67,7 @@ def test_the_episodes_that_are_asked_for_are_embedded(folders, tmp_path):
         (["greedy", "--episodes", "1;2"], "--episodes takes numbers such as 3,17,20-25, or none"),
         (["greedy", "--episodes", "3-2"], "--episodes: 3-2 is no range"),
         (["greedy", "--episodes", "0-5000"], "--episodes takes at most 1000 episodes"),
+        (["greedy", "--label", "a", "--label", "b"], "label"),
         (["greedy", "--episodes", "18"], "there is no episode 18"),
         (["fails", "--episodes", "6"], "episode 6 is not committed"),
         (["greedy", "--out", "nowhere/page.html"], "nowhere/page.html: cannot be written"),
