@@ -103,13 +103,17 @@ def _joined(frames: list[pd.DataFrame]) -> pd.DataFrame:
 
 
 def _episodes(run: Run, table: str, names: list[str]) -> Arrays:
-    plan, own = run.plan, [name for name in names if name not in PLANNED]
-    arrays = {name: plan.column(name) for name in names if name in PLANNED}
+    own = [name for name in names if name not in PLANNED]
+    arrays = {name: run.plan.column(name) for name in names if name in PLANNED}
+    # All of them are there: their numbers are read only where they are wanted.
+    if run.complete and own and "episode" not in names:
+        read = _read(run, table, own)
+        _require(run, len(read[own[0]]) == run.planned)
+        return arrays | read | {"committed": np.ones(run.planned, bool)}
     read = _read(run, table, ["episode", *own])
     rows: Index = read.pop("episode") - run.episodes.start
-    _require_episodes(run, rows)
-    if run.complete:
-        return arrays | read | {"committed": np.ones(run.planned, bool)}
+    once = len(rows) == run.committed and bool((np.diff(rows) > 0).all())
+    _require(run, once and not (len(rows) and (rows[0] < 0 or rows[-1] >= run.planned)))
     committed, place = np.zeros(run.planned, bool), np.full(run.planned, -1)
     committed[rows], place[rows] = True, np.arange(len(rows))
     take = pd.api.extensions.take
@@ -117,10 +121,9 @@ def _episodes(run: Run, table: str, names: list[str]) -> Arrays:
     return arrays | spread | {"committed": committed}
 
 
-def _require_episodes(run: Run, rows: Index) -> None:
+def _require(run: Run, as_written: bool) -> None:  # noqa: FBT001 - it is what is required
     """Require each committed episode once, in order: a table may have been edited."""
-    ordered = len(rows) == run.committed and bool((np.diff(rows) > 0).all())
-    if not ordered or (len(rows) and not 0 <= rows[0] <= rows[-1] < run.planned):
+    if not as_written:
         raise ArtifactError(
             f"{run.path / 'episodes.parquet'}: does not have each of its {run.committed} episodes "
             f"once and in order; {remedy(run.path)}"
@@ -149,7 +152,15 @@ def _array(values: Any, table: str, column: Column) -> Any:
     """Return an Arrow column as categories, nullable integers, or plain numbers."""
     if column.type == "string":
         found = values.dictionary_encode().unify_dictionaries().to_pandas().array
-        return found.set_categories(sorted(found.categories))
+        ordered = found.set_categories(sorted(found.categories))
+        return pd.Categorical.from_codes(ordered.codes.copy(), dtype=ordered.dtype)
     if column.type == "int64" and column.name not in _ALWAYS.get(table, set()) | {"episode"}:
-        return values.to_pandas(types_mapper=lambda _: pd.Int64Dtype()).array
-    return values.to_numpy()
+        absent = values.is_null().to_numpy() if values.null_count else np.zeros(len(values), bool)
+        known = values.fill_null(0) if values.null_count else values
+        return pd.arrays.IntegerArray(_own(known), absent)
+    return _own(values)
+
+
+def _own(values: Any) -> Any:
+    """Return an Arrow column as an array that may be written to; one chunk alone is shared."""
+    return np.require(values.to_numpy(), requirements="W")

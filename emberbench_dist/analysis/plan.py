@@ -28,7 +28,8 @@ class Plan:
             return _some(np.concatenate([_seeds(block, part) for block, part in self._cut()]), rows)
         known = [entry[name] for entry in self.document["scenarios"]]
         different = list(dict.fromkeys(known))
-        codes = np.array([different.index(text) for text in known], np.int32)
+        codes = np.array([different.index(text) for text in known])
+        codes = codes.astype(np.min_scalar_type(-len(known)))
         return pd.Categorical.from_codes(_some(codes[self._scenarios()], rows), pd.Index(different))
 
     def _scenarios(self) -> Index:

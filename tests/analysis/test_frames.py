@@ -102,7 +102,7 @@ def test_every_table_knows_the_scenario_of_its_rows(table, played):
 
 
 def test_only_the_columns_that_are_asked_for_are_read(played, monkeypatch):
-    """A loader reads what it was asked for and the number of the episode, nothing else."""
+    """A loader reads what it was asked for; of a complete run not even the numbers."""
     from emberbench_dist.analysis import frames
 
     asked = []
@@ -114,7 +114,15 @@ def test_only_the_columns_that_are_asked_for_are_read(played, monkeypatch):
     monkeypatch.setattr(frames, "read_table", reading)
     frame = load_episodes(played, ["steps", "scenario_id"])
     assert list(frame) == ["run", "agent", "scenario_id", "steps", "committed"]
-    assert asked == [["episode", "steps"]]
+    assert asked == [["steps"]]
+
+
+@pytest.mark.parametrize("table", LOADERS)
+def test_a_frame_is_the_user_s_own(table, played):
+    """Every column can be written to, value by value."""
+    frame = LOADERS[table](played)
+    for name in frame.columns:
+        frame.loc[0, name] = frame.loc[1, name]
 
 
 def test_an_episode_that_was_not_played_has_its_row(tmp_path):
@@ -246,6 +254,9 @@ def test_a_table_that_was_edited_is_refused(rows, tmp_path):
     pq.write_table(pq.read_table(path).take(rows), path)
     with pytest.raises(ArtifactError, match="once and in order"):
         load_episodes(folder)
+    if len(rows) != 3:
+        with pytest.raises(ArtifactError, match="once and in order"):
+            load_episodes(folder, ["steps"])
 
 
 def test_every_name_that_a_loader_knows_can_be_asked_for(played):
@@ -264,3 +275,11 @@ def test_an_agent_that_is_a_function_has_a_run_too(tmp_path):
     stay = lambda observation: dict.fromkeys(observation.active, "stay")  # noqa: E731
     evaluate(path, lambda: PolicyAgent(stay), out=tmp_path / "run")
     assert load_episodes(tmp_path / "run")["committed"].tolist() == [True]
+
+
+def test_the_page_has_the_columns_that_loaders_add():
+    """The list of added columns is generated from their declarations."""
+    page = (Path(__file__).parents[2] / "docs" / "analysis.md").read_text(encoding="utf-8")
+    rows = "\n".join(f"| `{one.name}` | {one.type} | {one.meaning} |" for one in ADDED)
+    head = "| column | type | meaning |\n| --- | --- | --- |"
+    assert f"<!-- added columns -->\n\n{head}\n{rows}\n\n<!-- end of added columns -->" in page
