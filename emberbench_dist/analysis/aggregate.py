@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from emberbench_dist.analysis.frames import load_episodes
-from emberbench_dist.analysis.metric import DEFAULT, chosen_metrics
+from emberbench_dist.analysis.metric import DEFAULT, NOT_PLAYED, chosen_metrics
 from emberbench_dist.analysis.paired import (
     LEVEL,
     Floats,
@@ -28,8 +28,6 @@ from emberbench_dist.analysis.runs import Runs
 
 Codes = npt.NDArray[np.int64]
 STATISTICS = ("mean", "median", "iqm")
-# What an episode that was not played counts as; no other metric has a value for it.
-_NOT_PLAYED = {"evacuation_rate": 0.0, "evacuated": 0.0}
 
 
 def rates(episodes: pd.DataFrame, by: str | Sequence[str] = "run") -> pd.DataFrame:
@@ -100,10 +98,10 @@ def _scored_overs(
     strata = np.asarray(played["scenario_id"].cat.codes, np.int64)
     there = ~np.isnan(values)
     committed = _scored(values[there], strata[there], generator_of(seed, metric), resamples)
-    if metric in _NOT_PLAYED and there.all():
+    if metric in NOT_PLAYED and there.all():
         yield "planned", committed
-    elif metric in _NOT_PLAYED:
-        filled = np.where(there, values, _NOT_PLAYED[metric])
+    elif metric in NOT_PLAYED:
+        filled = np.where(there, values, NOT_PLAYED[metric])
         yield "planned", _scored(filled, strata, generator_of(seed, metric), resamples)
     yield "committed", committed
 

@@ -14,7 +14,7 @@ import pandas as pd
 from emberbench_dist.analysis.comparison import Comparison, Pairing, People, Resampled, Row, Score
 from emberbench_dist.analysis.frames import load_people
 from emberbench_dist.analysis.improvement import paired_improvement, unpaired_improvement
-from emberbench_dist.analysis.metric import DEFAULT, chosen_metrics, sign
+from emberbench_dist.analysis.metric import DEFAULT, NOT_PLAYED, chosen_metrics, sign
 from emberbench_dist.analysis.paired import (
     Floats,
     Interval,
@@ -116,7 +116,9 @@ def _pairing(
         only_b=pairs.b.named(pairs.only_b),
         missing=pairs.missing,
         people=None if people is None else _people(pairs, people, chance),
-        rows=[row for metric in metrics for row in _rows(pairs, metric, chance)],
+        rows=[
+            _with_planned(row, pairs) for metric in metrics for row in _rows(pairs, metric, chance)
+        ],
     )
 
 
@@ -167,6 +169,21 @@ def _over_all(row: Row, a: Floats, b: Floats, scenarios: Numbers, chance: _Chanc
         improvement_paired=paired_improvement(way * a, way * b, scenarios),
         improvement_unpaired=unpaired_improvement(way * a, way * b, scenarios),
     )
+
+
+def _with_planned(row: Row, pairs: Pairs) -> Row:
+    """Add the difference over the planned episodes, where one that was not played counts."""
+    numbers = pairs.planned
+    if row.scenario is not None:
+        place = pairs.a.scenario_ids().index(row.scenario)
+        numbers = numbers[pairs.a.scenarios(numbers) == place]
+    if row.metric not in NOT_PLAYED:
+        return replace(row, planned=len(numbers))
+    a, b = (
+        np.nan_to_num(one.values(row.metric, numbers), nan=NOT_PLAYED[row.metric])
+        for one in (pairs.a, pairs.b)
+    )
+    return replace(row, planned=len(numbers), difference_planned=float((b - a).mean()))
 
 
 def _known(a: Floats, b: Floats) -> npt.NDArray[np.bool_]:

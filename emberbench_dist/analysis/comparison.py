@@ -29,7 +29,9 @@ class Row:
     """One metric over all pairs (`scenario` is None) or over those of one scenario.
 
     The difference is b minus a. In `without_value` pairs the metric is not defined in a or b. A
-    win is a pair in which b is better or, of a metric that has no better, higher.
+    win is a pair in which b is better or, of a metric that has no better, higher. Over the planned
+    episodes, one that was not played counts as one in which nobody got out; other metrics than
+    those of evacuation say nothing of it.
     """
 
     metric: str
@@ -43,6 +45,8 @@ class Row:
     wins: int = 0
     ties: int = 0
     losses: int = 0
+    planned: int = 0
+    difference_planned: float | None = None
     by_episode: Resampled | None = None
     by_scenario: Resampled | None = None
     improvement_paired: Estimate | None = None
@@ -154,6 +158,8 @@ def _flat(pairing: Pairing, row: Row) -> dict[str, Any]:
         "wins",
         "ties",
         "losses",
+        "planned",
+        "difference_planned",
     )
     told: dict[str, Any] = {"a": pairing.a, "b": pairing.b}
     told |= {name: getattr(row, name) for name in plain}

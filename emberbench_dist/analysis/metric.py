@@ -21,6 +21,8 @@ _LOWER = {
     "last_evacuation_step",
     "mean_evacuation_step",
 }
+# What an episode that was not played counts as: nobody got out. Other metrics say nothing of it.
+NOT_PLAYED = {"evacuation_rate": 0.0, "evacuated": 0.0}
 
 
 def better(metric: str) -> str:

@@ -57,13 +57,17 @@ class Played:
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """Two runs of one manifest: the numbers of the episodes in both, in one, in neither."""
+    """Two runs of one manifest: the numbers of the episodes in both, in one, planned in both.
+
+    `missing` counts the episodes that are planned in one of them and that neither has.
+    """
 
     a: Played
     b: Played
     both: Numbers
     only_a: Numbers
     only_b: Numbers
+    planned: Numbers
     missing: int
 
     @classmethod
@@ -79,8 +83,8 @@ class Pairs:
         only_b = np.setdiff1d(right, left, assume_unique=True)
         x, y = a.run.episodes, b.run.episodes
         shared = range(max(x.start, y.start), min(x.stop, y.stop))
-        planned = len(x) + len(y) - len(shared)
-        return cls(a, b, both, only_a, only_b, planned - len(both) - len(only_a) - len(only_b))
+        missing = len(x) + len(y) - len(shared) - len(both) - len(only_a) - len(only_b)
+        return cls(a, b, both, only_a, only_b, np.arange(shared.start, shared.stop), missing)
 
 
 def require_one_manifest(runs: Sequence[Run]) -> None:

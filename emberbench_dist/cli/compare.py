@@ -167,7 +167,11 @@ def _against_first(comparison: Comparison, metric: str) -> _Sheet:
 
     pairings = comparison.against_first()
     columns = [_facts(_overall(pairing, metric)) for pairing in pairings]
-    rows = [[name, *(column[name] for column in columns)] for name in columns[0]]
+    rows = [
+        [name, *(column[name] for column in columns)]
+        for name in columns[0]
+        if any(column[name] for column in columns)
+    ]
     way = f", {better(metric)} is better" if better(metric) else ""
     headings = [f"{pairing.b} - {pairing.a}" for pairing in pairings]
     return _Sheet(f"{metric}{way}", ["", *headings], rows)
@@ -184,6 +188,9 @@ def _facts(row: Row) -> dict[str, str]:
         "mean of the first": _number(row.mean_a),
         "mean of the other": _number(row.mean_b),
         "mean difference": _number(row.difference, "+"),
+        "the same over planned": ""
+        if row.difference_planned is None
+        else f"{_number(row.difference_planned, '+')}, {row.planned} episodes",
         "interval, by episode": _resampled(row.by_episode),
         "interval, by scenario": _resampled(row.by_scenario),
         "p, by episode": _p(row.by_episode),

@@ -127,6 +127,22 @@ def test_pairs_that_only_one_run_has_are_listed_and_counted(tmp_path):
     assert score.evacuation_rate_committed == pytest.approx(rates(2)[2:-1].mean())
 
 
+def test_what_was_not_played_counts_over_the_planned(tmp_path):
+    """Over planned episodes, one that was not played is one in which nobody got out."""
+    played = np.arange(4, TOTAL)
+    a, b = rates(1), np.where(np.arange(TOTAL) < 4, 0.0, rates(2))
+    folders = write(tmp_path / "a", a), write(tmp_path / "b", b, played, steps=played)
+    (pairing,) = compare(*folders, metric=["evacuation_rate", "steps"]).pairings
+    whole, first = pairing.rows[:2]
+    assert (whole.pairs, whole.planned) == (TOTAL - 4, TOTAL)
+    assert whole.difference == pytest.approx((b - a)[4:].mean())
+    assert whole.difference_planned == pytest.approx((b - a).mean())
+    assert (first.pairs, first.planned) == (SIZES["a"] - 4, SIZES["a"])
+    assert first.difference_planned == pytest.approx((b - a)[: SIZES["a"]].mean())
+    (steps,) = [row for row in pairing.rows if (row.metric, row.scenario) == ("steps", None)]
+    assert (steps.planned, steps.difference_planned) == (TOTAL, None)
+
+
 def test_a_pair_without_a_value_is_counted(tmp_path):
     """Where a metric is not defined in one run, the pair is left out and counted."""
     steps = np.full(TOTAL, 4.0)
