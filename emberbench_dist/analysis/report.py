@@ -10,14 +10,13 @@ from importlib.metadata import version
 from pathlib import Path
 
 import jinja2
-import pandas as pd
 from markupsafe import Markup
 
-from emberbench_dist.analysis import contrasts, gallery
-from emberbench_dist.analysis.aggregate import rates
+from emberbench_dist.analysis import contrasts, gallery, headline
 from emberbench_dist.analysis.comparing import compare
 from emberbench_dist.analysis.metric import DEFAULT, chosen_metrics, sign
-from emberbench_dist.analysis.picture import NONE, Picture, Table, percent, played
+from emberbench_dist.analysis.paired import LEVEL
+from emberbench_dist.analysis.picture import Picture, Table, played
 from emberbench_dist.analysis.player import player_section
 from emberbench_dist.analysis.plots.style import THEME
 from emberbench_dist.analysis.plots.svg import themed_svg
@@ -40,6 +39,11 @@ _TEMPLATES = Path(__file__).with_name("templates")
 # So many scenarios have figures of their own, so many episodes are played because they differ
 # most, and the title names so many runs.
 _SCENARIOS, _LARGEST, _NAMED = 24, 8, 4
+_RESULTS = (
+    "Over planned episodes, one that is missing or failed counts as nobody evacuated. Intervals "
+    f"are bootstrap intervals of {LEVEL:.0%}: seeds are drawn anew within each scenario. Those of "
+    "everybody out are Wilson's."
+)
 _MAPS = (
     "Left, casualties of an episode by the cell where they happened, a mean over all committed "
     "seeds. Right, steps that people waited in a cell because another person blocked their move, a "
@@ -161,7 +165,15 @@ def _sections(
     shown = shown_scenarios(study, metric)
     people = {run.label: read_people(study, run, shown) for run in study.runs}
     some = _told_scenarios(study, shown)
-    yield Section("results", "Results", tables=[("Rates and counts", headline(study))])
+    yield Section(
+        "results",
+        "Results",
+        [_RESULTS],
+        [
+            ("Rates and counts", headline.counts(study)),
+            (f"Typical values of {metric}", headline.typical(study, metric)),
+        ],
+    )
     yield from _differences(study, metric)
     curves = [gallery.scenario_survival(study, people, name) for name in shown]
     yield Section(
@@ -206,37 +218,6 @@ def _told_scenarios(study: Study, shown: list[str]) -> list[str]:
         return []
     what = "with the worst means" if len(study.runs) == 1 else "in which the runs differ most"
     return [f"Shown are {len(shown)} of {everything} scenarios, those {what}."]
-
-
-def headline(study: Study) -> Table:
-    """Return the counts of each run and its rates, over planned and over committed episodes."""
-    found = rates(study.episodes)
-    columns = {run.label: _scores(study, run, found.loc[[run.label]]) for run in study.runs}
-    names = list(next(iter(columns.values())))
-    rows = tuple((name, *(own[name] for own in columns.values())) for name in names)
-    return Table(("", *columns), rows)
-
-
-def _scores(study: Study, run: Run, found: pd.DataFrame) -> dict[str, str]:
-    own = study.of(run)
-    sums = own[["people", "evacuated", "casualties", "unresolved"]].sum()
-    planned = study.people_planned(run)
-    return {
-        "agent": run.agent,
-        "episodes planned": f"{run.planned:,}",
-        "episodes committed": f"{run.committed:,}",
-        "people in planned episodes": NONE if planned is None else f"{planned:,}",
-        "people in committed episodes": f"{sums['people']:,}",
-        "evacuated": f"{sums['evacuated']:,}",
-        "casualties": f"{sums['casualties']:,}",
-        "unresolved": f"{sums['unresolved']:,}",
-        "evacuation rate over planned": percent(study.over_planned(run)),
-        "evacuation rate over committed": percent(sums["evacuated"] / sums["people"]),
-        "mean episode rate over planned": percent(found["evacuation_rate_planned"].item()),
-        "mean episode rate over committed": percent(found["evacuation_rate_committed"].item()),
-        "everybody out, over planned": percent(found["all_out_planned"].item()),
-        "everybody out, over committed": percent(found["all_out_committed"].item()),
-    }
 
 
 def _differences(study: Study, metric: str) -> Iterator[Section]:
@@ -292,7 +273,8 @@ def _episodes(study: Study, episodes: list[int]) -> Iterator[Section]:
     if not episodes or not all(has_ledger(run) for run in study.runs):
         return
     runs = [(run.label, run.path) for run in study.runs]
-    text = f"{len(episodes)} episodes, each as every run played it on the same seed."
+    several = ", each as every run played it on the same seed" if len(runs) > 1 else ""
+    text = f"{len(episodes)} episode{'s' * (len(episodes) > 1)}{several}."
     yield Section(
         "episodes",
         "Episodes, step by step",

@@ -8,10 +8,12 @@ import shutil
 from hashlib import sha256
 from html.parser import HTMLParser
 
+import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 from studies import AGENTS, FAILING, PEOPLE, SCENARIOS, SEEDS, play, played_runs, write_manifest_of
 
+from emberbench_dist.analysis.aggregate import scores
 from emberbench_dist.analysis.figures import FIGURES, draw
 from emberbench_dist.analysis.frames import load_episodes
 from emberbench_dist.analysis.report import default_episodes, report_page, shown_scenarios
@@ -104,6 +106,24 @@ def test_the_headline_tells_counts_and_rates_over_planned_and_committed(page, fo
         told["fails"]["evacuation rate over planned"]
         != (told["fails"]["evacuation rate over committed"])
     )
+
+
+def test_typical_values_stand_with_their_intervals(page, folders):
+    """Mean, median and interquartile mean, over planned and over committed episodes."""
+    found = scores(find_runs(folders.values()), "evacuation_rate")
+    head, *rows = Reader(page).tables["Typical values of evacuation_rate"]
+    assert head == ["run", "episodes", "mean", "median", "interquartile mean"]
+    assert [row[0] for row in rows] == [
+        f"{run}, over {over}" for run in AGENTS for over in ("planned", "committed")
+    ]
+    told = {row[0]: row[1:] for row in rows}
+    for run, over, statistic, value, low, high in zip(
+        *(found[name] for name in ("run", "over", "statistic", "estimate", "low", "high")),
+        strict=True,
+    ):
+        place = 1 + ["mean", "median", "iqm"].index(statistic)
+        interval = "" if pd.isna(low) else f" ({low:.4g} to {high:.4g})"
+        assert told[f"{run}, over {over}"][place] == f"{value:.4g}{interval}"
 
 
 def test_a_curve_over_committed_episodes_tells_both_rates(page):
