@@ -9,7 +9,7 @@ import pandas as pd
 
 from emberbench_dist.analysis import plots
 from emberbench_dist.analysis.comparison import Comparison
-from emberbench_dist.analysis.picture import MINUS, NONE, Picture, Table, signed
+from emberbench_dist.analysis.picture import MINUS, NONE, Picture, Table, signed, span
 from emberbench_dist.analysis.runs import Run
 from emberbench_dist.analysis.study import Study
 
@@ -74,7 +74,7 @@ def _rows(comparison: Comparison, label: str) -> pd.DataFrame:
 
 def _numbers(row: Any) -> tuple[str, ...]:
     low, high = row.low_by_episode, row.high_by_episode
-    interval = NONE if isnan(low) else f"{signed(low)} to {signed(high)}"
+    interval = NONE if isnan(low) else span(signed(low), signed(high))
     counts = (f"{count:,}" for count in (row.wins, row.ties, row.losses))
     return (f"{row.pairs:,}", signed(row.difference), interval, *counts)
 

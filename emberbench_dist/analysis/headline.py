@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from emberbench_dist.analysis.aggregate import rates, scores
-from emberbench_dist.analysis.picture import NONE, Table, percent
+from emberbench_dist.analysis.picture import NONE, Table, percent, span
 from emberbench_dist.analysis.runs import Run
 from emberbench_dist.analysis.study import Study
 
@@ -46,7 +46,9 @@ def _scores(study: Study, run: Run, found: pd.DataFrame) -> dict[str, str]:
 def _with_interval(found: pd.DataFrame, name: str) -> str:
     share, low, high = (found[column].item() for column in (name, f"{name}_low", f"{name}_high"))
     return (
-        percent(share) if pd.isna(low) else f"{percent(share)} ({percent(low)} to {percent(high)})"
+        percent(share)
+        if pd.isna(low)
+        else f"{percent(share)} ({span(percent(low), percent(high))})"
     )
 
 
@@ -68,4 +70,4 @@ def _estimate(row: Any) -> str:
     if pd.isna(row.estimate):
         return NONE
     value = f"{row.estimate:.4g}"
-    return value if pd.isna(row.low) else f"{value} ({row.low:.4g} to {row.high:.4g})"
+    return value if pd.isna(row.low) else f"{value} ({span(f'{row.low:.4g}', f'{row.high:.4g}')})"

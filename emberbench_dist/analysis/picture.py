@@ -31,6 +31,11 @@ class Picture:
     table: Table | None = None
 
 
+def span(low: str, high: str) -> str:
+    """Write an interval that stays in one line."""
+    return f"{low}\N{NO-BREAK SPACE}to\N{NO-BREAK SPACE}{high}"
+
+
 def percent(share: float | None) -> str:
     """Write a rate."""
     return NONE if share is None or np.isnan(share) else f"{share:.1%}"

@@ -122,7 +122,9 @@ def test_typical_values_stand_with_their_intervals(page, folders):
         strict=True,
     ):
         place = 1 + ["mean", "median", "iqm"].index(statistic)
-        interval = "" if pd.isna(low) else f" ({low:.4g} to {high:.4g})"
+        interval = (
+            "" if pd.isna(low) else f" ({low:.4g}\N{NO-BREAK SPACE}to\N{NO-BREAK SPACE}{high:.4g})"
+        )
         assert told[f"{run}, over {over}"][place] == f"{value:.4g}{interval}"
 
 
