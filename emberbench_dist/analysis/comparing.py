@@ -116,9 +116,7 @@ def _pairing(
         only_b=pairs.b.named(pairs.only_b),
         missing=pairs.missing,
         people=None if people is None else _people(pairs, people, chance),
-        rows=[
-            _with_planned(row, pairs) for metric in metrics for row in _rows(pairs, metric, chance)
-        ],
+        rows=[row for metric in metrics for row in _rows(pairs, metric, chance)],
     )
 
 
@@ -132,7 +130,9 @@ def _rows(pairs: Pairs, metric: str, chance: _Chance) -> list[Row]:
     for part in np.split(order, cuts):
         name = names[scenarios[part[0]]]
         rows.append(_row(a[part], b[part], metric, name, chance))
-    return rows
+    planned = _planned(pairs, metric)
+    told = ((row, *planned[row.scenario]) for row in rows)
+    return [replace(row, planned=count, difference_planned=mean) for row, count, mean in told]
 
 
 def _row(a: Floats, b: Floats, metric: str, scenario: str | None, chance: _Chance) -> Row:
@@ -171,19 +171,25 @@ def _over_all(row: Row, a: Floats, b: Floats, scenarios: Numbers, chance: _Chanc
     )
 
 
-def _with_planned(row: Row, pairs: Pairs) -> Row:
-    """Add the difference over the planned episodes, where one that was not played counts."""
-    numbers = pairs.planned
-    if row.scenario is not None:
-        place = pairs.a.scenario_ids().index(row.scenario)
-        numbers = numbers[pairs.a.scenarios(numbers) == place]
-    if row.metric not in NOT_PLAYED:
-        return replace(row, planned=len(numbers))
+def _planned(pairs: Pairs, metric: str) -> dict[str | None, tuple[int, float | None]]:
+    """Return, over all and for each scenario, planned episodes and the difference over them.
+
+    In an episode that was not played nobody got out; other metrics have no difference.
+    """
+    numbers, names = pairs.planned, pairs.a.scenario_ids()
+    scenarios = pairs.a.scenarios(numbers)
+    counts = np.bincount(scenarios, minlength=len(names))
+    told: dict[str | None, tuple[int, float | None]] = {None: (len(numbers), None)}
+    told |= {name: (int(count), None) for name, count in zip(names, counts, strict=True)}
+    if metric not in NOT_PLAYED:
+        return told
     a, b = (
-        np.nan_to_num(one.values(row.metric, numbers), nan=NOT_PLAYED[row.metric])
+        np.nan_to_num(one.values(metric, numbers), nan=NOT_PLAYED[metric])
         for one in (pairs.a, pairs.b)
     )
-    return replace(row, planned=len(numbers), difference_planned=float((b - a).mean()))
+    sums = np.bincount(scenarios, weights=b - a, minlength=len(names))
+    means = zip([None, *names], [(b - a).sum(), *sums], strict=True)
+    return {name: (told[name][0], float(total / max(told[name][0], 1))) for name, total in means}
 
 
 def _known(a: Floats, b: Floats) -> npt.NDArray[np.bool_]:
