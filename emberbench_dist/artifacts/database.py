@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
@@ -14,10 +13,8 @@ Connection = sqlite3.Connection
 
 APPLICATION_ID = 0x454D4252  # "EMBR"
 SCHEMA_VERSION = 2
-_PAGE_BYTES = 16384  # a page holds several rows of short episodes
 _BUSY_SECONDS = 60.0
 _HEADER_BYTES = 100
-_LEAF = 13  # first byte of a page with rows of a table
 _SCHEMA = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
 CREATE TABLE documents (name TEXT PRIMARY KEY, body BLOB NOT NULL) STRICT;
@@ -52,8 +49,7 @@ def create_database(
     try:
         with explaining(str(path)):
             connection.executescript(
-                f"PRAGMA page_size = {_PAGE_BYTES}; BEGIN IMMEDIATE;"
-                f"PRAGMA application_id = {APPLICATION_ID};"
+                f"BEGIN IMMEDIATE; PRAGMA application_id = {APPLICATION_ID};"
                 f"PRAGMA user_version = {SCHEMA_VERSION}; {_SCHEMA}"
             )
             connection.executemany("INSERT INTO meta VALUES (?, ?)", meta.items())
@@ -97,6 +93,20 @@ def _require_fitting_pages(connection: Connection, path: Path | None) -> None:
         raise LedgerError(f"{path}: is damaged, `dist-eval repair` keeps what is sound: {told}")
 
 
+def new_content() -> bytes:
+    """Return the bytes of a ledger in which nothing is; its first page is that of every ledger."""
+    with closing(create_database(None, {}, {})) as connection:
+        return connection.serialize()
+
+
+def root_page(path: Path, table: str) -> int:
+    """Return the number of the page where a table begins, from 1."""
+    with closing(connect_read_only(path)) as connection, explaining(str(path)):
+        query = "SELECT rootpage FROM sqlite_schema WHERE name = ?"
+        (root,) = connection.execute(query, (table,)).fetchone()
+    return int(root)
+
+
 def disconnect(connection: Connection) -> None:
     """Close a database; a writer leaves no journal beside it."""
     # Of a damaged schema even the error may not be a text.
@@ -109,33 +119,6 @@ def forget(path: Path) -> None:
     """Remove a database that was not finished; its journal would spoil the next of that name."""
     for part in (path, Path(f"{path}-journal")):
         part.unlink(missing_ok=True)
-
-
-def renew_first_page(path: Path) -> None:
-    """Give a damaged ledger the first page of a new one: header and schema, always the same."""
-    with closing(create_database(None, {}, {})) as connection:
-        new = connection.serialize()
-    size = int.from_bytes(new[16:18], "big")
-    pages = max(-(-path.stat().st_size // size), len(new) // size)
-    with path.open("r+b") as file:
-        file.write(new[:28] + pages.to_bytes(4, "big") + new[32:size])
-        file.write(new[file.seek(0, os.SEEK_END) :])  # where it was cut shorter than a new one
-        file.truncate(pages * size)
-
-
-def each_leaf(path: Path, table: str) -> Iterator[None]:
-    """Put every page of rows in the file where a table begins, to be read alone, one by one."""
-    with closing(connect_read_only(path)) as connection, explaining(str(path)):
-        query = "SELECT rootpage FROM sqlite_schema WHERE name = ?"
-        (root,) = connection.execute(query, (table,)).fetchone()
-        (size,) = connection.execute("PRAGMA page_size").fetchone()
-    with path.open("r+b", buffering=0) as file:
-        begin = os.pread(file.fileno(), size, (root - 1) * size)
-        for place in range(0, path.stat().st_size, size):
-            page = begin if place == (root - 1) * size else os.pread(file.fileno(), size, place)
-            if page[0] == _LEAF:
-                os.pwrite(file.fileno(), page, (root - 1) * size)
-                yield
 
 
 def connect_read_only(path: Path) -> Connection:

@@ -21,8 +21,8 @@ from emberbench_dist.artifacts.run_folder import RunFolder
 from emberbench_dist.contract.canonical import canonical_json
 from emberbench_dist.errors import (
     ArtifactError,
+    EmberBenchError,
     InvalidActionError,
-    ManifestError,
     RunFolderError,
     SimulationError,
 )
@@ -80,19 +80,26 @@ def _export_artifact(
                 f"{head['manifest_id']}: give --manifest, or leave them out with --no-steps"
             )
         makers["steps"] = _Replay(source, manifest).steps
+    origin = _origin(source, head, committed, manifest)
+    write_files(out, makers, _blocks(source, committed, traces=steps), origin)
+    return list(makers)
+
+
+def _origin(
+    source: RunFolder, head: dict[str, Any], committed: int, manifest: Manifest | None
+) -> Origin:
+    """Return which run an artifact is of; only run.json may know whose."""
     known = read_json(source.run_json)
-    agent = known.get("agent_spec") if known.get("manifest_hash") == head["manifest_hash"] else None
-    origin = Origin(
+    same = known.get("manifest_hash") == head["manifest_hash"]
+    return Origin(
         manifest_id=head["manifest_id"],
         manifest_hash=head["manifest_hash"],
-        agent_spec=agent,
+        agent_spec=known.get("agent_spec") if same else None,
         slice=str(Slice()),
         planned=head["episodes"],
         committed=committed,
         manifest=None if manifest is None else manifest.documents()["manifest"],
     )
-    write_files(out, makers, _blocks(source, committed, traces=steps), origin)
-    return list(makers)
 
 
 def _require_sound(artifact: Path) -> tuple[dict[str, Any], int]:
@@ -108,8 +115,9 @@ def _require_sound(artifact: Path) -> tuple[dict[str, Any], int]:
     try:
         head, end = json.loads(first), json.loads(last)
         sound = end["body_sha256"] == body.hexdigest() and end["committed"] == count - 1
-        sound = sound and canonical_json(end).encode() + b"\n" == last and head["kind"] == "header"
-    except (ValueError, KeyError, TypeError, RecursionError):
+        sound = sound and canonical_json(end).encode() + b"\n" == last
+        sound = sound and head.keys() >= {"manifest_id", "manifest_hash", "episodes"}
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         sound = False
     if not sound:
         raise ArtifactError(f"{artifact}: is damaged or cut off: it is not what its footer says")
@@ -120,7 +128,7 @@ def _built_in(head: dict[str, Any]) -> Manifest | None:
     """Return the built-in manifest that an artifact is of, if it is of one."""
     try:
         manifest = load_manifest(head["manifest_id"])
-    except ManifestError:
+    except EmberBenchError:
         return None
     return manifest if manifest.manifest_hash == head["manifest_hash"] else None
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -140,26 +139,13 @@ def write_files(
     blocks: Iterable[Item],
     origin: Origin,
 ) -> None:
-    """Write some tables, each block of rows by what makes the columns of a table.
-
-    A block is written while the next one is read.
-    """
+    """Write some tables, each block of rows by what makes the columns of a table."""
     metadata = _metadata(origin)
     with ExitStack() as stack:
         files = {name: stack.enter_context(_file(folder, name, metadata)) for name in makers}
-
-        def write(block: Item) -> None:
+        for block in blocks:
             for name, make in makers.items():
                 files[name].add(make(block))
-
-        aside = stack.enter_context(ThreadPoolExecutor(1))
-        written = list[Future[None]]()
-        for block in blocks:
-            for earlier in written:
-                earlier.result()
-            written = [aside.submit(write, block)]
-        for last in written:
-            last.result()
 
 
 @contextmanager

@@ -19,13 +19,12 @@ from emberbench_dist.artifacts.database import (
     connect,
     connect_read_only,
     disconnect,
-    each_leaf,
     explaining,
     forget,
-    renew_first_page,
 )
 from emberbench_dist.artifacts.durable import put_in_place, read_json, unwritable
 from emberbench_dist.artifacts.ledger import SELECT_ROWS, Ledger
+from emberbench_dist.artifacts.pages import each_leaf, renew_first_page
 from emberbench_dist.artifacts.run_folder import RunFolder
 from emberbench_dist.errors import EmberBenchError, EvaluationError, LedgerError
 from emberbench_dist.evaluation.episode import EpisodeResult

@@ -247,11 +247,12 @@ def sealed(  # noqa: PLR0917 - the parts of a result
 
 def seal(episode: int, *parts: bytes) -> bytes:
     """Return the digest of one half of a result."""
-    return seals([episode], *([part] for part in parts))[0]
+    head = pack(f"<{1 + len(parts)}q", episode, *map(len, parts))
+    return sha256(b"".join((head, *parts))).digest()
 
 
 def seals(episodes: Sequence[int], *columns: Sequence[bytes]) -> list[bytes]:
-    """Return the digests of one half of several results, given by columns."""
+    """Return what `seal` returns, of several results whose parts are given by columns."""
     lengths = [map(len, column) for column in columns]
     heads = map(partial(pack, f"<{1 + len(columns)}q"), episodes, *lengths)
     rows = zip(heads, *columns, strict=True)

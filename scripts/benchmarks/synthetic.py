@@ -87,4 +87,5 @@ def unfinished_run(count: int, pending: int) -> tuple[Path, Path]:
     gone = [(count * number // pending,) for number in range(pending)]
     with closing(sqlite3.connect(run.ledger)) as connection, connection:
         connection.executemany("DELETE FROM episodes WHERE episode = ?", gone)
+        connection.execute("UPDATE sessions SET committed = committed - ?", (len(gone),))
     return path, run.path

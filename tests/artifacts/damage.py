@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import signal
 import sqlite3
+import subprocess
+import sys
 from contextlib import closing
 
 from emberbench_dist.agents.baselines import Greedy
@@ -13,11 +17,11 @@ from emberbench_dist.runner.evaluate import evaluate
 from manifests import hall, write_manifest
 
 COUNT = 60
-PAGE = 16384
-ROWS = 12  # how many rows of this run a page may hold
+PAGE = 4096
+ROWS = 4  # how many rows of this run a page may hold
 
-# A driver that is killed within a commit, once it has written over old pages.
-DIE_IN_A_COMMIT = """
+# A driver that is killed by the system within a commit, once it has written over old pages.
+_DIE_IN_A_COMMIT = """
 import os, signal, sys
 from pathlib import Path
 from emberbench_dist.artifacts.ledger import Ledger
@@ -36,6 +40,17 @@ ledger._connection.set_progress_handler(die_once_old_pages_are_written, 100)
 with ledger._transaction("commit"):
     ledger._connection.execute("UPDATE episodes SET execution = zeroblob(3000)")
 """
+
+
+def die_in_a_commit(path):
+    """Leave a ledger as a driver leaves it that was killed within a commit; return the journal."""
+    died = subprocess.run(
+        [sys.executable, "-c", _DIE_IN_A_COMMIT, path],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        check=False,
+    )
+    assert died.returncode == -signal.SIGKILL
+    return path.with_name(f"{path.name}-journal").read_bytes()
 
 
 class Run:

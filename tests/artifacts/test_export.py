@@ -201,6 +201,14 @@ DAMAGES = {
         lambda run: run.artifact.write_bytes(run.artifact.read_bytes().replace(b"9", b"8", 1)),
         r"artifact\.jsonl: is damaged or cut off",
     ),
+    "no header": (
+        resealed(lambda lines: [b"[]\n", *lines[1:]]),
+        r"artifact\.jsonl: is damaged or cut off",
+    ),
+    "half a header": (
+        resealed(lambda lines: [b'{"kind":"header"}\n', *lines[1:]]),
+        r"artifact\.jsonl: is damaged or cut off",
+    ),
     "another artifact": (
         resealed(lambda lines: [edited(lines[0], "manifest_hash", "0" * 64), *lines[1:]]),
         r"artifact\.jsonl: is not of manifest test \(",

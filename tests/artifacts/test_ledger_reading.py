@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import sqlite3
 import subprocess
 import sys
@@ -11,6 +10,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from damage import die_in_a_commit
 from rows import contents, synthetic
 
 from emberbench_dist.artifacts.database import APPLICATION_ID, SCHEMA_VERSION
@@ -22,26 +22,6 @@ TESTS = Path(__file__).parents[1]
 EPISODES = range(0, 60, 2)
 COMMITTED = [range(episode, episode + 1) for episode in EPISODES]
 
-# A driver that is killed by the system within a commit, once it has written over old pages.
-DIE_IN_A_COMMIT = """
-import os, signal, sys
-from pathlib import Path
-from emberbench_dist.artifacts.ledger import Ledger
-from rows import synthetic
-
-path = Path(sys.argv[1])
-ledger = Ledger.open(path)
-ledger.begin_session("dies")
-ledger._connection.execute("PRAGMA cache_size = 5")
-old = path.read_bytes()
-
-def die_once_old_pages_are_written():
-    if path.read_bytes()[: len(old)] != old:
-        os.kill(os.getpid(), signal.SIGKILL)
-
-ledger._connection.set_progress_handler(die_once_old_pages_are_written, 100)
-ledger.commit([synthetic(episode, "y" * 2000) for episode in range(1, 500, 2)])
-"""
 # A driver that is in the middle of a transaction until its input ends.
 STAY_IN_A_COMMIT = """
 import sys
@@ -53,7 +33,7 @@ with ledger._transaction():
     ledger._connection.execute("DELETE FROM episodes")
     print("inside", flush=True)
     sys.stdin.read()
-print(len(ledger.committed()), flush=True)
+print(ledger._connection.execute("SELECT COUNT(*) FROM episodes").fetchone()[0], flush=True)
 """
 
 
@@ -217,11 +197,9 @@ def test_a_reader_stands_in_no_drivers_way(path):
 def crashed(path):
     """Leave the ledger as a driver that was killed within a commit leaves it."""
     clean = path.read_bytes()
-    with start(DIE_IN_A_COMMIT, path) as driver:
-        assert driver.wait(timeout=60) == -signal.SIGKILL
     # What the test is about: the file holds half a commit, and the journal how to undo it.
+    assert die_in_a_commit(path)
     assert path.read_bytes()[: len(clean)] != clean
-    assert path.with_name("ledger.sqlite-journal").stat().st_size > 0
     return path
 
 

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import random
-import signal
 import sqlite3
-import subprocess
-import sys
 from contextlib import closing
 
 import pytest
 from commands import folder_in_memory
-from damage import COUNT, DIE_IN_A_COMMIT, PAGE, ROWS, Run, damages, edit, rows
+from damage import COUNT, PAGE, ROWS, Run, damages, die_in_a_commit, edit, rows
 from rows import contents, failure
 
 from emberbench_dist.agents.baselines import Greedy
@@ -287,13 +283,7 @@ def test_what_a_dying_driver_left_is_rolled_back_first(whole, place):
     """A damaged ledger of a driver that died within a commit keeps all that was committed."""
     folder = whole.copy()
     path = folder / "ledger.sqlite"
-    died = subprocess.run(
-        [sys.executable, "-c", DIE_IN_A_COMMIT, path],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-        check=False,
-    )
-    assert died.returncode == -signal.SIGKILL
-    journal = (folder / "ledger.sqlite-journal").read_bytes()
+    journal = die_in_a_commit(path)
     assert journal
     if place is not None:
         content = bytearray(path.read_bytes())

@@ -214,7 +214,7 @@ COMMANDS = {
 # What is damaged there is nothing that these need.
 SOUND_ENOUGH = {
     *(("status", "row"), ("status", "line's type")),
-    *(("record", "session's type"), ("merge", "session's type")),
+    ("record", "session's type"),
 }
 
 
@@ -233,17 +233,39 @@ def test_every_command_names_a_damaged_ledger(damaged, room, manifest, name, dam
     assert line.startswith(f"Error: {folder}")
 
 
-@pytest.mark.parametrize("name", ["verify", "resume"])
-def test_damage_between_the_rows_is_one_line(damaged, manifest, name):
-    """Where every row is sound and the database is not, that is told in one line too."""
-    folder = damaged(overwrite(36, bytes([0, 0, 0, 3])))  # free pages, of which there are none
-    places = {...: folder, "manifest": manifest}
-    told = command(*[places.get(one, one) for one in COMMANDS[name]])
+BETWEEN_THE_ROWS = overwrite(36, bytes([0, 0, 0, 3]))  # free pages, of which there are none
+
+
+def test_damage_between_the_rows_is_one_line(damaged, manifest):
+    """Where every row is sound and the database is not, verify tells that in one line too."""
+    folder = damaged(BETWEEN_THE_ROWS)
+    told = command("verify", folder, "--in-process")
     assert told.returncode == 2
     (line,) = told.stderr.splitlines()
     assert line.startswith(f"Error: {folder}/ledger.sqlite: ")
     assert "damaged" in line
     assert command("repair", folder).stdout == "30 rows kept, 0 damaged rows dropped\n"
+    require_undisturbed(folder, manifest)
+
+
+@pytest.mark.parametrize("left", [0, 30])
+def test_damage_that_resume_does_not_meet_does_no_harm(damaged, manifest, left):
+    """Resume tells of damage that is in its way, or comes to the bytes of an undisturbed run."""
+
+    def change(path):
+        if left:
+            sql("DELETE FROM episodes", "VACUUM", "UPDATE sessions SET committed = 0")(path)
+        BETWEEN_THE_ROWS(path)
+
+    folder = damaged(change)
+    done = command("run", manifest, "--in-process", "--no-steps", "--resume", "--out", folder)
+    if left:  # pages are needed
+        (line,) = done.stderr.splitlines()
+        assert (done.returncode, line.startswith(f"Error: {folder}/ledger.sqlite: ")) == (2, True)
+    else:
+        assert done.returncode == 0
+        assert (folder / "artifact.jsonl").read_bytes() == evaluate(manifest, Greedy).artifact
+    assert command("repair", folder).returncode == 0
     require_undisturbed(folder, manifest)
 
 

@@ -19,7 +19,15 @@ from emberbench_dist.agents.interface import FreshAgents, PolicyAgent
 from emberbench_dist.contract.scenario import parse_scenario
 from emberbench_dist.errors import InvalidActionError, SimulationError
 from emberbench_dist.evaluation import episode as module
-from emberbench_dist.evaluation.episode import EpisodeResult, Failure, Player, replay, sealed
+from emberbench_dist.evaluation.episode import (
+    EpisodeResult,
+    Failure,
+    Player,
+    replay,
+    seal,
+    sealed,
+    seals,
+)
 from emberbench_dist.evaluation.manifest import Episode
 from emberbench_dist.evaluation.packing import unpack_metrics
 from emberbench_dist.simulator.record import record_episode
@@ -172,6 +180,12 @@ def test_the_digest_covers_every_part():
     assert len(set(digests)) == len(variants)
     assert digests[0] == sealed(*variants[0]).digest
     assert {len(digest) for digest in digests} == {64}
+
+
+@given(st.lists(st.tuples(st.integers(0, 2**62), st.binary(), st.binary()), min_size=1))
+def test_digests_by_columns_are_those_of_the_rows(rows):
+    """Sealed together or one by one, rows have the same digests."""
+    assert seals(*zip(*rows, strict=True)) == [seal(*row) for row in rows]
 
 
 # The player

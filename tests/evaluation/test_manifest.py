@@ -115,6 +115,17 @@ def test_numbering_agrees_with_a_plain_expansion(shared, blocks):
     ]
 
 
+@given(st.integers(0, 9), st.integers(0, 9))
+def test_runs_of_episodes_are_its_episodes(shared, first, stop):
+    """Consecutive episodes, taken a block at a time, are those that are found one by one."""
+    manifest = load_manifest(shared)
+    runs = list(manifest.runs(range(first, stop)))
+    found = [(scenario_id, seed) for scenario_id, seeds in runs for seed in seeds]
+    one_by_one = map(manifest.episode, range(first, stop))
+    assert found == [(episode.scenario_id, episode.seed) for episode in one_by_one]
+    assert all(seeds for _, seeds in runs)
+
+
 def test_a_listed_scenario_needs_no_episode(path):
     """A scenario without a block is loaded and played in no episode."""
     manifest = load(path, with_blocks(path, ("two", [1])))

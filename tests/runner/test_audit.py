@@ -50,6 +50,7 @@ def again(manifest, factory, *, fresh=False):
 def committed(manifest, factory, episodes=range(COUNT)):
     """Play some episodes in one process and commit them."""
     with closing(Ledger.create(None, {})) as ledger:
+        ledger.begin_session("any")
         ledger.commit(played(manifest, episodes, factory))
         yield ledger
 
@@ -116,6 +117,7 @@ def test_the_same_actions_with_another_result_are_found(manifest):
     longer = sealed(2, result.line, result.trace.replace(b'"]', b'","."]'), *parts(result)[1:])
     for row in (forged, longer):
         with closing(Ledger.create(None, {})) as ledger:
+            ledger.begin_session("any")
             ledger.commit([row])
             deviations = audit(manifest, ledger, [2], again(manifest, Greedy))
         assert deviations == [Deviation(2, "other results")]
@@ -141,6 +143,7 @@ def test_a_row_that_is_gone_is_told(manifest):
 def test_a_sample_is_of_committed_episodes(episodes, count, seed):
     """A sample has the size that was asked for, or all there is; once each, by its seed alone."""
     with closing(Ledger.create(None, {})) as ledger:
+        ledger.begin_session("any")
         ledger.commit([synthetic(episode) for episode in episodes])
         chosen = sample(ledger, count, seed)
         assert chosen == sample(ledger, count, seed)

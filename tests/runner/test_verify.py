@@ -70,6 +70,7 @@ def test_a_true_result_is_verified(manifest, files, true):
 def test_an_incomplete_result_is_verified(manifest, files, count):
     """The prefix of an interrupted run passes, an empty one too, and is told as incomplete."""
     with closing(Ledger.create(None, {})) as ledger:
+        ledger.begin_session("any")
         ledger.commit(played(manifest, [*range(count), *range(count + 1, COUNT)]))
         with files[0].open("wb") as artifact, files[1].open("wb") as traces:
             write_artifact(manifest, ledger, artifact, traces)
