@@ -30,6 +30,7 @@ from emberbench_dist.analysis.study import (
     read_people,
     read_study,
     read_waiting,
+    require_committed,
 )
 from emberbench_dist.artifacts.durable import read_json
 from emberbench_dist.artifacts.run_folder import RunFolder
@@ -95,6 +96,7 @@ def report_page(
     chosen_metrics(metric)
     study = read_study(list(runs))
     chosen = default_episodes(study, metric) if episodes is None else list(episodes)
+    require_committed(study, chosen)
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(_TEMPLATES),
         autoescape=True,

@@ -151,6 +151,15 @@ def _plays(
             yield int(seed_of[episode]), json.loads(result.trace)["actions"]
 
 
+def require_committed(study: Study, episodes: list[int]) -> None:
+    """Raise `RunFolderError` unless every run has committed all of these episodes."""
+    for run in study.runs:
+        own = study.of(run)
+        missing = set(episodes).difference(own.loc[own["committed"], "episode"])
+        if missing:
+            raise RunFolderError(f"{run.path}: episode {min(missing)} is not committed")
+
+
 def has_ledger(run: Run) -> bool:
     """Say whether the episodes of a run can be replayed."""
     return RunFolder(run.path).ledger.is_file()

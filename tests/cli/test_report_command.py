@@ -68,7 +68,7 @@ def test_runs_are_called_by_their_labels(folders, tmp_path):
         (["greedy", "--episodes", "3-2"], "--episodes: 3-2 is no range"),
         (["greedy", "--episodes", "0-5000"], "--episodes takes at most 1000 episodes"),
         (["greedy", "--label", "a", "--label", "b"], "label"),
-        (["greedy", "--episodes", "18"], "there is no episode 18"),
+        (["greedy", "--episodes", "18"], "greedy: episode 18 is not committed"),
         (["fails", "--episodes", "6"], "episode 6 is not committed"),
         (["greedy", "--out", "nowhere/page.html"], "nowhere/page.html: cannot be written"),
         (["greedy", "--out", "greedy"], "'greedy' is a directory"),

@@ -17,7 +17,6 @@ P = ParamSpec("P")
 
 # Inches. A figure of this width keeps its text readable on a page of 400 pixels.
 WIDTH, _LEGEND_LINE = 4.8, 0.18
-FORMATS = ("png", "svg", "pdf")
 
 INK, MUTED, GRID, PAPER = "#1c2128", "#57606a", "#d3d9df", "#ffffff"
 DEATH, QUEUE, WALL = "#c2410c", "#1d6fd1", "#808080"
