@@ -118,7 +118,7 @@ def test_scores_without_variety_have_no_interval(tmp_path):
 
 def test_stratified_intervals_cover_the_truth():
     """Of 95 % intervals of the mean, 93 to 97 % contain it, with scenarios that differ."""
-    maker, strata = np.random.default_rng(5), np.repeat(np.arange(8), 10)
+    maker, strata = np.random.default_rng(5), np.repeat(np.arange(8), 4)
     inside = 0
     for _ in range(800):
         values = maker.normal(strata, 1.0)

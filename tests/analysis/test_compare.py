@@ -162,6 +162,7 @@ def test_slices_share_what_both_have(tmp_path):
     part = replace(Recorded(PLAN, np.array(half), {"evacuation_rate": rates(1)[half]}), slice="2/2")
     (pairing,) = compare(part.write(tmp_path / "part"), write(tmp_path / "all", rates(2))).pairings
     assert (pairing.pairs, len(pairing.only_b), pairing.only_b[0]) == (len(half), half[0], ("a", 3))
+    assert (pairing.missing, pairing.rows[0].planned) == (0, len(half))
 
 
 def test_the_same_seed_gives_the_same_bytes(two):
@@ -219,8 +220,16 @@ def test_people_are_counted_in_both_in_one_and_in_none(two):
     expected = stats.binomtest(people.only_a, people.only_a + people.only_b)
     assert people.p == pytest.approx(expected.pvalue)
     assert people.difference == pytest.approx(b.mean() - a.mean())
-    assert people.by_episode.low < people.difference < people.by_episode.high
-    assert people.by_scenario.low < people.difference < people.by_scenario.high
+    change = b.sum(axis=1).astype(float) - a.sum(axis=1)
+    of_scenarios = [change[name == SCENARIO].sum() for name in SIZES]
+    for found, unit, sums, episodes in (
+        (people.by_episode, "pair", change, np.ones(TOTAL)),
+        (people.by_scenario, "scenario", np.array(of_scenarios), np.array([*SIZES.values()])),
+    ):
+        expected = mean_interval(
+            sums, 4.0 * episodes, generator_of(0, "people", unit, "interval"), resamples=9999
+        )
+        assert (found.low, found.high) == (expected.low, expected.high)
 
 
 def test_people_of_episodes_without_a_partner_are_left_out(tmp_path):

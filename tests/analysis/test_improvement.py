@@ -63,6 +63,16 @@ def test_only_the_paired_one_sees_pairs():
     assert unpaired_improvement(a, a + 1e-3, strata).value == pytest.approx(0.5, abs=0.02)
 
 
+def test_the_interval_of_the_paired_one_is_closed():
+    """Its variance is that of each stratum's mean, summed, over the strata squared."""
+    a, b = data()
+    wins = (b > a) + 0.5 * (b == a)
+    parts = [wins[one == STRATA] for one in range(3)]
+    error = np.sqrt(sum(stats.sem(part) ** 2 for part in parts)) / 3
+    found = paired_improvement(a, b, STRATA)
+    assert found.interval.low == pytest.approx(found.value - 1.959964 * error, abs=1e-6)
+
+
 @pytest.mark.parametrize("measure", [paired_improvement, unpaired_improvement])
 def test_what_has_no_interval_says_why(measure):
     """One pair in a stratum, or outcomes that never vary, give a value and no interval."""
