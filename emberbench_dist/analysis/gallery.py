@@ -121,7 +121,7 @@ def _scenario_rates(study: Study) -> Table:
 
 def movement(study: Study) -> Picture:
     """Draw what became of all actions."""
-    outcomes = [outcome.value for outcome in (Outcome.MOVED, *_others())]
+    outcomes = [outcome.value for outcome in Outcome]
     known = study.episodes[study.episodes["committed"]]
     sums = known.groupby("run", observed=True)[[*outcomes, "person_steps"]].sum().astype(int).T
     sums = sums[[run.label for run in study.runs]]
@@ -142,10 +142,6 @@ def movement(study: Study) -> Picture:
         plots.movement(shares),
         Table(("actions", *map(str, shares.columns)), rows),
     )
-
-
-def _others() -> Iterator[Outcome]:
-    return (outcome for outcome in Outcome if outcome is not Outcome.MOVED)
 
 
 def place_map(
@@ -174,7 +170,7 @@ def place_map(
 
 
 def _sources(study: Study, scenario_id: str, labels: Container[str]) -> str:
-    own = study.episodes[(study.episodes["scenario_id"] == scenario_id)]
+    own = study.episodes[study.episodes["scenario_id"] == scenario_id]
     committed = own.groupby("run", observed=True)["committed"].sum()
     seeds = (
         f"{run.label} {committed.get(run.label, 0):,} and {len(replayed(study, run, scenario_id))}"

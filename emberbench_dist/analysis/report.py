@@ -7,11 +7,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from hashlib import file_digest
 from importlib.metadata import version
+from itertools import chain
 from pathlib import Path
 
 import jinja2
 from markupsafe import Markup
 
+from emberbench_dist import __version__
 from emberbench_dist.analysis import contrasts, gallery, headline
 from emberbench_dist.analysis.comparing import compare
 from emberbench_dist.analysis.metric import DEFAULT, chosen_metrics, sign
@@ -23,6 +25,7 @@ from emberbench_dist.analysis.plots.svg import themed_svg
 from emberbench_dist.analysis.runs import Run
 from emberbench_dist.analysis.study import (
     REPLAYED,
+    People,
     Study,
     has_execution,
     has_ledger,
@@ -167,36 +170,39 @@ def _sections(
     shown = shown_scenarios(study, metric)
     people = {run.label: read_people(study, run, shown) for run in study.runs}
     some = _told_scenarios(study, shown)
-    yield Section(
-        "results",
-        "Results",
-        [_RESULTS],
-        [
-            ("Rates and counts", headline.counts(study)),
-            (f"Typical values of {metric}", headline.typical(study, metric)),
-        ],
-    )
+    yield _results(study, metric)
     yield from _differences(study, metric)
-    curves = [gallery.scenario_survival(study, people, name) for name in shown]
-    yield Section(
-        "curves",
-        "Out and lost, step by step",
-        some,
-        pictures=_embedded([gallery.pooled_survival(study, people), *curves]),
-    )
-    yield Section(
-        "scenarios", "Scenarios", pictures=_embedded([gallery.scenario_heat(study, metric)])
-    )
-    with_maps = [run for run in study.runs if has_ledger(run)]
-    if with_maps:
-        waiting = {run.label: read_waiting(study, run, shown) for run in with_maps}
-        maps = (gallery.place_map(study, people, waiting, name) for name in shown)
-        title = "Where people die, and where they wait"
-        yield Section("maps", title, [_MAPS, *some], pictures=_embedded(maps))
+    yield _curves(study, people, shown, some)
+    heat = gallery.scenario_heat(study, metric)
+    yield Section("scenarios", "Scenarios", pictures=_embedded([heat]))
+    yield from _maps(study, people, shown, some)
     yield Section("blocked", "What blocked movement", pictures=_embedded([gallery.movement(study)]))
     yield from _cost(study)
     yield from _episodes(study, episodes)
     yield _provenance(study, command)
+
+
+def _results(study: Study, metric: str) -> Section:
+    counts, typical = headline.counts(study), headline.typical(study, metric)
+    tables = [("Rates and counts", counts), (f"Typical values of {metric}", typical)]
+    return Section("results", "Results", [_RESULTS], tables)
+
+
+def _curves(study: Study, people: dict[str, People], shown: list[str], some: list[str]) -> Section:
+    single = (gallery.scenario_survival(study, people, name) for name in shown)
+    pictures = _embedded(chain([gallery.pooled_survival(study, people)], single))
+    return Section("curves", "Out and lost, step by step", some, pictures=pictures)
+
+
+def _maps(
+    study: Study, people: dict[str, People], shown: list[str], some: list[str]
+) -> Iterator[Section]:
+    runs = [run for run in study.runs if has_ledger(run)]
+    if runs:
+        waiting = {run.label: read_waiting(study, run, shown) for run in runs}
+        pictures = _embedded(gallery.place_map(study, people, waiting, name) for name in shown)
+        title = "Where people die, and where they wait"
+        yield Section("maps", title, [_MAPS, *some], pictures=pictures)
 
 
 def shown_scenarios(study: Study, metric: str) -> list[str]:
@@ -286,10 +292,15 @@ def _episodes(study: Study, episodes: list[int]) -> Iterator[Section]:
 
 
 def _provenance(study: Study, command: Sequence[str]) -> Section:
-    made = ", ".join(f"{name} {version(name)}" for name in ("emberbench-dist", *_PACKAGES))
+    made = ", ".join(f"{name} {version(name)}" for name in _PACKAGES)
     texts = [f"This page: {shlex.join(['dist-eval', *command])}"] if command else []
     facts = [(run.label, _facts(run)) for run in study.runs]
-    return Section("provenance", "Provenance", [*texts, f"Made with {made}."], facts=facts)
+    return Section(
+        "provenance",
+        "Provenance",
+        [*texts, f"Made with emberbench-dist {__version__}, {made}."],
+        facts=facts,
+    )
 
 
 def _facts(run: Run) -> tuple[tuple[str, str], ...]:
