@@ -7,7 +7,7 @@ from collections.abc import Container, Iterator
 import numpy as np
 import pandas as pd
 
-from emberbench_dist.analysis import plots, survival
+from emberbench_dist.analysis import choices, plots, survival
 from emberbench_dist.analysis.aggregate import rates
 from emberbench_dist.analysis.metric import DEFAULT
 from emberbench_dist.analysis.picture import Picture, Table, percent, played
@@ -22,6 +22,8 @@ from emberbench_dist.analysis.study import (
 from emberbench_dist.artifacts.tables import ACCOUNTING_COLUMNS, METRIC_COLUMNS
 from emberbench_dist.simulator.movement import Outcome
 
+# So many scenarios have a line in a figure.
+_LINES = 60
 _METRICS = {column.name: column for column in METRIC_COLUMNS}
 
 
@@ -75,21 +77,23 @@ def scenario_survival(study: Study, people: dict[str, People], scenario_id: str)
 
 def scenario_heat(study: Study, metric: str) -> Picture:
     """Draw the mean of a metric for each scenario and run."""
+    shown = choices.shown_scenarios(study, metric, _LINES)
     over_planned, second = None, ""
     if metric == DEFAULT and not all(run.complete for run in study.runs):
         found = rates(study.episodes, ["scenario_id", "run"])["evacuation_rate_planned"]
-        over_planned = _by_scenario(study, found.reset_index(), str(found.name))
+        over_planned = _by_scenario(study, found.reset_index(), str(found.name)).loc[shown]
         second = (
             " A second number is over planned episodes, a missing or failed one counted as nobody "
             "evacuated."
         )
     means = _by_scenario(study, study.episodes[study.episodes["committed"]], metric)
+    some = choices.told(study, shown)
     return Picture(
         "heat",
         f"{metric} by scenario and run",
         f"Mean {metric} ({_METRICS[metric].meaning}) over committed episodes; the stronger the "
-        f"colour, the larger.{second} {played(study)}",
-        plots.scenario_heat(means, f"mean {metric}", over_planned),
+        f"colour, the larger.{second} {some + ' ' * bool(some)}{played(study)}",
+        plots.scenario_heat(means.loc[shown], f"mean {metric}", over_planned),
         _scenario_rates(study),
     )
 

@@ -14,9 +14,9 @@ import jinja2
 from markupsafe import Markup
 
 from emberbench_dist import __version__
-from emberbench_dist.analysis import contrasts, gallery, headline
+from emberbench_dist.analysis import choices, contrasts, gallery, headline
 from emberbench_dist.analysis.comparing import compare
-from emberbench_dist.analysis.metric import DEFAULT, chosen_metrics, sign
+from emberbench_dist.analysis.metric import DEFAULT, chosen_metrics
 from emberbench_dist.analysis.paired import LEVEL
 from emberbench_dist.analysis.picture import Picture, Table, played
 from emberbench_dist.analysis.player import player_section
@@ -40,9 +40,8 @@ from emberbench_dist.artifacts.run_folder import RunFolder
 from emberbench_dist.errors import RunFolderError
 
 _TEMPLATES = Path(__file__).with_name("templates")
-# So many scenarios have figures of their own, so many episodes are played because they differ
-# most, and the title names so many runs.
-_SCENARIOS, _LARGEST, _NAMED = 24, 8, 4
+# So many runs are named in the title.
+_NAMED = 4
 _RESULTS = (
     "Over planned episodes, one that is missing or failed counts as nobody evacuated. Intervals "
     f"are bootstrap intervals of {LEVEL:.0%}: seeds are drawn anew within each scenario. Those of "
@@ -98,7 +97,7 @@ def report_page(
     """
     chosen_metrics(metric)
     study = read_study(list(runs))
-    chosen = default_episodes(study, metric) if episodes is None else list(episodes)
+    chosen = choices.default_episodes(study, metric) if episodes is None else list(episodes)
     require_committed(study, chosen)
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(_TEMPLATES),
@@ -117,26 +116,6 @@ def report_page(
         colors=[(name, light, dark) for light, (name, dark) in THEME.items()],
         style=Markup((_TEMPLATES / "report.css").read_text(encoding="utf-8")),  # noqa: S704 - ours
     )
-
-
-def default_episodes(study: Study, metric: str) -> list[int]:
-    """Return the episodes to embed: the largest differences, then one of each scenario.
-
-    Only what every run committed. The difference is the largest between the first run and
-    another; with one run, the episodes with the worst values come first.
-    """
-    table = study.episodes[study.episodes["committed"]].pivot_table(
-        index="episode", columns="run", values=metric, observed=True, dropna=False
-    )
-    table = table[[run.label for run in study.runs]].astype(float).dropna()
-    first, others = table.iloc[:, 0], table.iloc[:, 1:]
-    alone = -sign(metric) * first
-    rank = others.sub(first, axis=0).abs().max(axis=1) if len(study.runs) > 1 else alone
-    rank = rank.sort_values(ascending=False, kind="stable")
-    scenario_of = study.episodes.drop_duplicates("episode").set_index("episode")["scenario_id"]
-    scenarios = scenario_of.loc[rank.index].astype(str)
-    one_each = scenarios.drop_duplicates().head(_SCENARIOS).index
-    return list(dict.fromkeys([*rank.head(_LARGEST).index, *sorted(one_each)]))
 
 
 def _told(runs: Sequence[Run]) -> str:
@@ -167,9 +146,9 @@ def _warnings(study: Study) -> Iterator[str]:
 def _sections(
     study: Study, metric: str, episodes: list[int], command: Sequence[str]
 ) -> Iterator[Section]:
-    shown = shown_scenarios(study, metric)
+    shown = choices.shown_scenarios(study, metric, choices.SCENARIOS)
     people = {run.label: read_people(study, run, shown) for run in study.runs}
-    some = _told_scenarios(study, shown)
+    some = choices.told(study, shown)
     yield _results(study, metric)
     yield from _differences(study, metric)
     yield _curves(study, people, shown, some)
@@ -188,44 +167,21 @@ def _results(study: Study, metric: str) -> Section:
     return Section("results", "Results", [_RESULTS], tables)
 
 
-def _curves(study: Study, people: dict[str, People], shown: list[str], some: list[str]) -> Section:
+def _curves(study: Study, people: dict[str, People], shown: list[str], some: str) -> Section:
     single = (gallery.scenario_survival(study, people, name) for name in shown)
     pictures = _embedded(chain([gallery.pooled_survival(study, people)], single))
-    return Section("curves", "Out and lost, step by step", some, pictures=pictures)
+    return Section("curves", "Out and lost, step by step", [some], pictures=pictures)
 
 
 def _maps(
-    study: Study, people: dict[str, People], shown: list[str], some: list[str]
+    study: Study, people: dict[str, People], shown: list[str], some: str
 ) -> Iterator[Section]:
     runs = [run for run in study.runs if has_ledger(run)]
     if runs:
         waiting = {run.label: read_waiting(study, run, shown) for run in runs}
         pictures = _embedded(gallery.place_map(study, people, waiting, name) for name in shown)
         title = "Where people die, and where they wait"
-        yield Section("maps", title, [_MAPS, *some], pictures=pictures)
-
-
-def shown_scenarios(study: Study, metric: str) -> list[str]:
-    """Return the scenarios that get figures of their own, in the manifest's order.
-
-    Where there are too many, those in which the runs differ most (one run: with the worst means).
-    """
-    if len(study.scenario_ids) <= _SCENARIOS:
-        return study.scenario_ids
-    known = study.episodes[study.episodes["committed"]]
-    means = known.pivot_table(index="scenario_id", columns="run", values=metric, observed=True)
-    alone = -sign(metric) * means.iloc[:, 0]
-    rank = alone if len(study.runs) == 1 else means.max(axis=1) - means.min(axis=1)
-    most = set(map(str, rank.sort_values(ascending=False, kind="stable").head(_SCENARIOS).index))
-    return [name for name in study.scenario_ids if name in most]
-
-
-def _told_scenarios(study: Study, shown: list[str]) -> list[str]:
-    everything = len(study.scenario_ids)
-    if len(shown) == everything:
-        return []
-    what = "with the worst means" if len(study.runs) == 1 else "in which the runs differ most"
-    return [f"Shown are {len(shown)} of {everything} scenarios, those {what}."]
+        yield Section("maps", title, [_MAPS, some], pictures=pictures)
 
 
 def _differences(study: Study, metric: str) -> Iterator[Section]:

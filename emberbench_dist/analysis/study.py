@@ -42,8 +42,7 @@ class Study:
     @property
     def scenario_ids(self) -> list[str]:
         """Return the scenarios of the planned episodes, in the manifest's order."""
-        found = self.episodes["scenario_id"]
-        return [str(name) for name in found.cat.categories if (found == name).any()]
+        return list(self.episodes["scenario_id"].cat.remove_unused_categories().cat.categories)
 
     def evacuated(self, run: Run) -> tuple[int, int]:
         """Return how many people of committed episodes are out, and how many there are."""

@@ -14,9 +14,10 @@ import pytest
 from studies import AGENTS, FAILING, PEOPLE, SCENARIOS, SEEDS, play, played_runs, write_manifest_of
 
 from emberbench_dist.analysis.aggregate import scores
+from emberbench_dist.analysis.choices import default_episodes, shown_scenarios
 from emberbench_dist.analysis.figures import FIGURES, draw
 from emberbench_dist.analysis.frames import load_episodes
-from emberbench_dist.analysis.report import default_episodes, report_page, shown_scenarios
+from emberbench_dist.analysis.report import report_page
 from emberbench_dist.analysis.runs import find_runs
 from emberbench_dist.analysis.study import read_study
 from emberbench_dist.errors import ArtifactError, ManifestError, RunFolderError
@@ -264,17 +265,19 @@ def test_one_run_has_its_worst_episodes(folders):
 
 def test_many_scenarios_are_shown_in_part(folders, monkeypatch):
     """Of more scenarios than fit, those in which the runs differ most are shown, and it is said."""
-    monkeypatch.setattr("emberbench_dist.analysis.report._SCENARIOS", 2)
+    monkeypatch.setattr("emberbench_dist.analysis.choices.SCENARIOS", 2)
+    monkeypatch.setattr("emberbench_dist.analysis.gallery._LINES", 1)
     runs = find_runs([folders["greedy"], folders["stay"]])
     study = read_study(runs)
     rates = study.episodes.pivot_table(
         index="scenario_id", columns="run", values="evacuation_rate", observed=True
     )
     gaps = (rates["greedy"] - rates["stay"]).abs()
-    shown = shown_scenarios(study, "evacuation_rate")
+    shown = shown_scenarios(study, "evacuation_rate", 2)
     assert shown == [name for name in SCENARIOS if name != gaps.idxmin()]
     page = report_page(runs, episodes=[])
     assert page.count("Shown are 2 of 3 scenarios, those in which the runs differ most.") == 2
+    assert page.count("Shown are 1 of 3 scenarios, those in which the runs differ most.") == 1
     for kind in ("map", "survival"):
         assert re.findall(rf'<figure class="picture" id="figure-{kind}-(\w+)"', page) == shown
 
