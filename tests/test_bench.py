@@ -22,7 +22,7 @@ TRIED = [
     *("mixed", "one-episode", "help", "import"),
     *("loop-memory", "loop-episode", "artifact", "artifact-memory", "resume", "resume-memory"),
     *("manifest", "manifest-memory", "manifest-find"),
-    *("tables", "tables-memory", "steps-table"),
+    *("tables", "tables-memory", "steps-table", "load-episodes"),
 ]
 SLOW = {"loop", "artifact", "resume", "tables", "steps", "pogema"}
 

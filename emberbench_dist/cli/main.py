@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 COMPLETE, BAD_INPUT, NOT_FINISHED, INTERRUPTED = 0, 2, 3, 130
 
+# What the extra `analysis` brings; without it the other commands work.
+_EXTRA = {"jinja2", "matplotlib", "numpy", "pandas", "PIL", "scipy"}
+
 # One file a command, imported only when it is called; the text is its line in the help.
 _COMMANDS = {
     "run": "Evaluate an agent on a manifest (the default command).",
@@ -25,6 +28,10 @@ _COMMANDS = {
     "audit": "Play committed episodes again and compare.",
     "record": "Write the run record of a committed episode.",
     "replay": "Check a run record.",
+    "compare": "Compare runs on the same scenarios and seeds.",
+    "report": "Write one page about one or more runs.",
+    "plot": "Draw a figure of one or more runs.",
+    "render": "Draw an episode: a picture, an animation, or a page that plays it.",
     "merge": "Join the slices of a run.",
     "export": "Make the Parquet tables again.",
     "repair": "Drop the damaged rows of a ledger.",
@@ -83,6 +90,11 @@ def _exit_code(arguments: Sequence[str] | None) -> int:
     except (click.Abort, KeyboardInterrupt):
         click.echo("Interrupted.", err=True)
         return INTERRUPTED
+    except ModuleNotFoundError as error:
+        if error.name not in _EXTRA:
+            raise
+        click.echo(f"Error: this needs {error.name}: install emberbench-dist[analysis]", err=True)
+        return BAD_INPUT
     except EmberBenchError as error:
         click.echo(f"Error: {error}", err=True)
         unfinished = isinstance(error, ClusterError | DiskFullError)

@@ -1,0 +1,59 @@
+"""What comes after a run: load it, compare agents on the same seeds, see where they differ.
+
+Needs the extra `analysis` (pandas, scipy, matplotlib), but no Ray. Each name is imported when it
+is first used.
+
+- `load_episodes`, `load_people`, `load_steps`, `load_execution`: run folders as typed frames.
+- `find_runs`, `Run`: what is known of run folders before any table is read.
+- `compare`, `Comparison`: runs of one manifest, pair by pair, as values, a document or a frame.
+- `rates`, `scores`, `performance_profile`: scores over the episodes of each run.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from emberbench_dist.analysis.aggregate import performance_profile, rates, scores
+    from emberbench_dist.analysis.comparing import compare
+    from emberbench_dist.analysis.comparison import Comparison
+    from emberbench_dist.analysis.frames import (
+        load_episodes,
+        load_execution,
+        load_people,
+        load_steps,
+    )
+    from emberbench_dist.analysis.runs import Run, find_runs
+
+_HOME = {
+    "Comparison": "comparison",
+    "Run": "runs",
+    "compare": "comparing",
+    "find_runs": "runs",
+    "load_episodes": "frames",
+    "load_execution": "frames",
+    "load_people": "frames",
+    "load_steps": "frames",
+    "performance_profile": "aggregate",
+    "rates": "aggregate",
+    "scores": "aggregate",
+}
+
+__all__ = [  # noqa: PLE0604 - the keys are the names
+    *_HOME
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a name from its home."""
+    if name not in _HOME:
+        raise AttributeError(f"module 'emberbench_dist.analysis' has no attribute {name!r}")
+    value = getattr(import_module(f"emberbench_dist.analysis.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """List the public names."""
+    return sorted(_HOME)
