@@ -183,6 +183,7 @@ def impossible():
 
 
 SHARED = Greedy()
+COUNT = itertools.count()
 ALTERNATING = itertools.cycle([Greedy(), Greedy()])
 
 BREAKING = [
@@ -271,6 +272,7 @@ BREAKING = [
     ("accounting", "returns a dict", accounting(dict)),
     ("accounting", "raises", accounting(lambda: raising(OSError("no meter")))),
     ("accounting", "has a negative amount", accounting(lambda: StepExecution(retries=-1))),
+    ("accounting", "fails later", accounting(lambda: StepExecution(retries=3 - next(COUNT)))),
     ("accounting", "gets around the checks", accounting(impossible)),
 ]
 
@@ -296,7 +298,7 @@ HARMLESS = [
 def test_an_agent_with_one_fault_breaks_one_rule(rule, factory):
     """The rule is named, with its text and with an episode and what was seen there."""
     report = check_agent(factory)
-    assert report.broken == (rule,), report
+    assert report.broken == (rule,), str(report)
     assert not report.ok
     (finding,) = [finding for finding in report.findings if finding.rule.id == rule]
     assert finding.evidence
@@ -315,7 +317,7 @@ def test_every_rule_has_agents_that_break_it():
 def test_an_agent_without_fault_passes(factory):
     """Every rule holds; accounting is not checked where there is none."""
     report = check_agent(factory)
-    assert report.ok, report
+    assert report.ok, str(report)
     assert set(report.not_checked) <= {"accounting"}
     assert len(report.holds) + len(report.not_checked) == len(RULES)
 
