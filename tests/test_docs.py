@@ -31,6 +31,7 @@ import click
 import pytest
 from worlds import actions, simulator
 
+from emberbench_dist.agents.conformance import RULES
 from emberbench_dist.artifacts.ledger import Ledger
 from emberbench_dist.artifacts.tables import TABLES
 from emberbench_dist.cli.run import command as run_command
@@ -325,6 +326,12 @@ def test_every_metric_is_explained():
     """The table of metrics has all of them, in the order of the Parquet columns."""
     names = [row[0].strip("`") for row in rows_under("evaluation.md", "Metrics")]
     assert names == ["metric", "---", *INTEGER_METRICS, *FLOAT_METRICS]
+
+
+def test_every_rule_of_the_check_is_listed():
+    """The table of rules has all of them, as the check reports them."""
+    listed = rows_under("model-interface.md", "Check your agent")[2:]
+    assert listed == [[f"`{rule.id}`", str(rule.section), rule.text] for rule in RULES]
 
 
 def test_every_option_is_explained():

@@ -36,6 +36,7 @@ _COMMANDS = {
     "export": "Make the Parquet tables again.",
     "repair": "Drop the damaged rows of a ledger.",
     "agents": "List the agents known by name.",
+    "check-agent": "Say which rules an agent breaks.",
 }
 
 
@@ -51,7 +52,9 @@ class _Commands(DefaultGroup):  # type: ignore[misc] # click-default-group has n
         """Import the command; an unknown name goes to the default one as an argument."""
         wanted = cmd_name if cmd_name in _COMMANDS else self.default_cmd_name
         if wanted not in self.commands:
-            self.add_command(import_module(f"emberbench_dist.cli.{wanted}").command)
+            self.add_command(
+                import_module(f"emberbench_dist.cli.{wanted.replace('-', '_')}").command
+            )
         return super().get_command(ctx, cmd_name)  # type: ignore[no-any-return]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

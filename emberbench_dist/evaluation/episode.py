@@ -15,6 +15,7 @@ from types import TracebackType
 from typing import Any, NamedTuple
 
 from emberbench_dist.agents.interface import EpisodePolicy, FreshAgents
+from emberbench_dist.agents.surroundings import Surroundings
 from emberbench_dist.contract.actions import Action
 from emberbench_dist.contract.document import class_name, plain_text, shown
 from emberbench_dist.contract.scenario import Scenario
@@ -23,7 +24,6 @@ from emberbench_dist.evaluation.lines import episode_line, trace_line
 from emberbench_dist.evaluation.manifest import Episode
 from emberbench_dist.evaluation.metrics import Tally
 from emberbench_dist.evaluation.packing import pack_metrics, pack_people, pack_steps
-from emberbench_dist.evaluation.surroundings import Surroundings
 from emberbench_dist.simulator.simulator import Simulator
 from emberbench_dist.simulator.state import StepRecord
 

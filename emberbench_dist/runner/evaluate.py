@@ -7,11 +7,11 @@ from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
 from emberbench_dist.agents.interface import AgentFactory, FreshAgents
+from emberbench_dist.agents.surroundings import kept_generators
 from emberbench_dist.artifacts.playing import Notepad
 from emberbench_dist.artifacts.run_folder import RunFolder
 from emberbench_dist.evaluation.episode import Player
 from emberbench_dist.evaluation.manifest import Manifest, load_manifest
-from emberbench_dist.evaluation.surroundings import kept_generators
 from emberbench_dist.runner.drive import Controls
 from emberbench_dist.runner.pool import InProcessPool, OpenPool, Pool
 from emberbench_dist.runner.run import Plan, RunResult, run

@@ -12,7 +12,7 @@ from types import ModuleType
 
 import pytest
 
-from emberbench_dist.evaluation.surroundings import Surroundings, kept_generators
+from emberbench_dist.agents.surroundings import Surroundings, kept_generators
 
 
 @pytest.fixture
