@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from emberbench_dist.analysis.paired import grouped, mean_interval, sign_flip
+from emberbench_dist.analysis.statistics.paired import grouped, mean_interval, sign_flip
 
 GAIN = 0.05
 SCENARIOS, SEEDS = 20, 15

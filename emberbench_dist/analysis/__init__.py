@@ -15,9 +15,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from emberbench_dist.analysis.aggregate import performance_profile, rates, scores
-    from emberbench_dist.analysis.comparing import compare
-    from emberbench_dist.analysis.comparison import Comparison
     from emberbench_dist.analysis.frames import (
         load_episodes,
         load_execution,
@@ -25,19 +22,22 @@ if TYPE_CHECKING:
         load_steps,
     )
     from emberbench_dist.analysis.runs import Run, find_runs
+    from emberbench_dist.analysis.statistics.aggregate import performance_profile, rates, scores
+    from emberbench_dist.analysis.statistics.comparing import compare
+    from emberbench_dist.analysis.statistics.comparison import Comparison
 
 _HOME = {
-    "Comparison": "comparison",
+    "Comparison": "statistics.comparison",
     "Run": "runs",
-    "compare": "comparing",
+    "compare": "statistics.comparing",
     "find_runs": "runs",
     "load_episodes": "frames",
     "load_execution": "frames",
     "load_people": "frames",
     "load_steps": "frames",
-    "performance_profile": "aggregate",
-    "rates": "aggregate",
-    "scores": "aggregate",
+    "performance_profile": "statistics.aggregate",
+    "rates": "statistics.aggregate",
+    "scores": "statistics.aggregate",
 }
 
 __all__ = [  # noqa: PLE0604 - the keys are the names

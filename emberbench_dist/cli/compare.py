@@ -16,9 +16,15 @@ from rich.table import Table
 from emberbench_dist.errors import RunFolderError
 
 if TYPE_CHECKING:
-    from emberbench_dist.analysis.comparison import Comparison, Pairing, People, Resampled, Row
-    from emberbench_dist.analysis.improvement import Estimate
-    from emberbench_dist.analysis.paired import Interval
+    from emberbench_dist.analysis.statistics.comparison import (
+        Comparison,
+        Pairing,
+        People,
+        Resampled,
+        Row,
+    )
+    from emberbench_dist.analysis.statistics.improvement import Estimate
+    from emberbench_dist.analysis.statistics.paired import Interval
 
 _LISTED = 10
 
@@ -68,8 +74,8 @@ def command(  # noqa: PLR0917 - click passes them by name
     all other differences are shown too.
     """
     # Loaded here: pandas and scipy take their time.
-    from emberbench_dist.analysis.comparing import compare  # noqa: PLC0415
     from emberbench_dist.analysis.runs import find_runs  # noqa: PLC0415
+    from emberbench_dist.analysis.statistics.comparing import compare  # noqa: PLC0415
 
     found = find_runs(runs, labels or None)
     if len(found) < 2:

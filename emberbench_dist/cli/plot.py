@@ -43,8 +43,8 @@ def command(  # noqa: PLR0917 - click passes them by name
     execution.parquet such as cost_usd.
     """
     # Loaded here, so that --help does not wait for pandas and matplotlib.
-    from emberbench_dist.analysis.figures import FIGURES, draw  # noqa: PLC0415
     from emberbench_dist.analysis.plots import encode  # noqa: PLC0415
+    from emberbench_dist.analysis.report.figures import FIGURES, draw  # noqa: PLC0415
     from emberbench_dist.analysis.runs import find_runs  # noqa: PLC0415
 
     if figure not in FIGURES:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from emberbench_dist.analysis.render import as_text, render
+from emberbench_dist.analysis.episodes.render import as_text, render
 
 
 @click.command(name="render")

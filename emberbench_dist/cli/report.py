@@ -50,7 +50,7 @@ def command(
     Differences are those of the others to the first.
     """
     # Loaded here, so that --help does not wait for pandas and matplotlib.
-    from emberbench_dist.analysis.report import report_page  # noqa: PLC0415
+    from emberbench_dist.analysis.report.page import report_page  # noqa: PLC0415
     from emberbench_dist.analysis.runs import find_runs  # noqa: PLC0415
 
     chosen = None if episodes is None else _numbers(episodes)

@@ -1,0 +1,1 @@
+"""Single episodes, played again from their traces: player, pictures, animations, text."""

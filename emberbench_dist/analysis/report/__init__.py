@@ -1,0 +1,1 @@
+"""The report: what pictures need, every figure with its caption, and the page."""

@@ -1,0 +1,1 @@
+"""Statistics of runs: scores, and differences of pairs with their uncertainty."""
