@@ -53,6 +53,14 @@ def test_it_runs_from_any_folder(unpacked, tmp_path):
     assert (tmp_path / "results/smoke-v1/greedy/artifact.jsonl").is_file()
 
 
+def test_templates_ship(unpacked):
+    """What the pages of the analysis are made of is in the wheel, the same bytes."""
+    here = sorted((ROOT / "emberbench_dist").glob("analysis/*/templates/*"))
+    assert {path.suffix for path in here} == {".html", ".css", ".js"}
+    for path in here:
+        assert (unpacked / path.relative_to(ROOT)).read_bytes() == path.read_bytes()
+
+
 def test_licence_ships(unpacked):
     """The licence is in the wheel."""
     (licence,) = unpacked.glob("*.dist-info/licenses/LICENSE")

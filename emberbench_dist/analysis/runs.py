@@ -64,6 +64,8 @@ def find_runs(runs: Runs, labels: Sequence[str] | None = None) -> list[Run]:
         return [run for run in named if isinstance(run, Run)]
     folders = _folders(run.path if isinstance(run, Run) else run for run in named)
     names = _ends(folders) if labels is None else _checked(labels, len(folders))
+    for folder, name in zip(folders, names, strict=True):
+        _require_text(folder, name)
     return [_run(folder, name) for folder, name in zip(folders, names, strict=True)]
 
 
@@ -140,6 +142,16 @@ def _checked(labels: Sequence[str], runs: int) -> list[str]:
     if twice:
         raise RunFolderError(f"the label {twice[0]!r} is given twice")
     return names
+
+
+def _require_text(folder: Path, name: str) -> None:
+    """Refuse a name that no table and no page can hold."""
+    try:
+        name.encode()
+    except UnicodeEncodeError as error:
+        raise RunFolderError(
+            f"{str(folder)!r}: the run's name is not valid UTF-8; give it a label that is"
+        ) from error
 
 
 def _run(path: Path, label: str) -> Run:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from emberbench_dist.analysis.statistics.improvement import Estimate
     from emberbench_dist.analysis.statistics.paired import Interval
 
+_TINY = 1e-300  # smaller ones are at the end of what a float can tell
 _LISTED = 10
 
 
@@ -225,7 +226,7 @@ def _counts(people: People) -> dict[str, str]:
         "difference of the shares": _number(people.difference, "+"),
         "interval, by episode": _interval(people.by_episode),
         "interval, by scenario": _interval(people.by_scenario),
-        "McNemar's p, as if independent": f"{people.p:.2g}",
+        "McNemar's p, as if independent": _probability(people.p),
     }
 
 
@@ -236,7 +237,7 @@ def _matrix(comparison: Comparison, metric: str) -> _Sheet:
         row = _overall(pairing, metric)
         for way, pair in ((1, (pairing.b, pairing.a)), (-1, (pairing.a, pairing.b))):
             difference = None if row.difference is None else way * row.difference
-            p = "" if row.by_episode is None else f" ({row.by_episode.p_holm:.2g})"
+            p = "" if row.by_episode is None else f" ({_probability(row.by_episode.p_holm)})"
             cells[pair] = f"{_number(difference, '+')}{p}"
     rows = [[label, *(cells[label, other] for other in labels)] for label in labels]
     return _Sheet(
@@ -251,7 +252,7 @@ def _scenarios(pairing: Pairing, metric: str) -> _Sheet:
             str(row.pairs),
             _number(row.difference, "+"),
             _resampled(row.by_episode),
-            "" if row.by_episode is None else f"{row.by_episode.p_holm:.2g}",
+            "" if row.by_episode is None else _probability(row.by_episode.p_holm),
             f"{row.wins}/{row.ties}/{row.losses}",
         ]
         for row in pairing.rows
@@ -280,7 +281,13 @@ def _p(found: Resampled | None) -> str:
     if found is None or found.p_holm is None:
         return "not defined"
     exact = ", exact" if found.p.exact else ""
-    return f"{found.p.value:.2g} ({found.p_holm:.2g} corrected{exact})"
+    return f"{_probability(found.p.value)} ({_probability(found.p_holm)} corrected{exact})"
+
+
+def _probability(p: float | None) -> str:
+    if p is None:
+        return "not defined"
+    return f"{p:.2g}" if p > _TINY else f"< {_TINY:g}"
 
 
 def _estimate(found: Estimate | None) -> str:

@@ -72,6 +72,7 @@ def test_runs_that_were_found_stay_as_they_are(tmp_path):
         (["run", "r*"], None, "run: is named twice"),
         (["run"], ["x", "y"], "2 labels are given for 1 runs"),
         (["run", "other"], ["x", "x"], "the label 'x' is given twice"),
+        (["run"], ["\udcff"], "'run': the run's name is not valid UTF-8; give it a label"),
     ],
 )
 def test_a_wrong_name_is_refused(names, labels, message, tmp_path, monkeypatch):
