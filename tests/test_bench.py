@@ -6,6 +6,7 @@ import json
 import math
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -87,7 +88,7 @@ def test_the_table_has_every_row(tried):
     """A row that was not measured is in the table too, and said so."""
     lines = (tried / "table.md").read_text().splitlines()
     verdicts = {
-        line.split("`")[1]: line.split("|")[-2].strip() for line in lines if line.startswith("| `")
+        line.split("`")[1]: line.split("|")[-3].strip() for line in lines if line.startswith("| `")
     }
     assert verdicts.keys() == {*TRIED, *POGEMA}
     assert {name for name, verdict in verdicts.items() if verdict == "not measured"} == {*POGEMA}
@@ -95,18 +96,25 @@ def test_the_table_has_every_row(tried):
 
 
 def test_the_page_has_a_place_for_the_table(tmp_path):
-    """Writing the table into the page replaces the old one and nothing else."""
+    """Writing results into the page replaces their rows of the table, and nothing else."""
     from benchmarks import report
 
     page = tmp_path / "page.md"
-    page.write_bytes(PAGE.read_bytes())
-    report.write(page, "the first table")
-    report.write(page, "the second table")
-    before, _, rest = PAGE.read_text().partition("<!-- table -->")
-    after = rest.partition("<!-- end of table -->")[2]
-    assert page.read_text() == (
-        f"{before}<!-- table -->\n\nthe second table\n\n<!-- end of table -->{after}"
-    )
+    page.write_text("before <!-- table --><!-- end of table --> after\n")
+    one, two = result(1.5, most=2), result(3, most=2)
+    rows = [one.row, replace(one.row, name="other")]
+    report.write(page, rows, [one], "first")
+    other = replace(two, row=rows[1])
+    report.write(page, rows, [other], "second")
+    text = page.read_text()
+    lines = [line for line in text.splitlines() if line.startswith("| `")]
+    assert lines == [
+        "| `row` | ours: 6 s | plain: 4 s | 1.5 | <= 2 | 25% | ok | first |",
+        "| `other` | ours: 12 s | plain: 4 s | 3 | <= 2 | 25% | **missed** | second |",
+    ]
+    assert "1 of 2 targets missed" in text
+    assert (text.startswith("before <!-- table -->"), text.endswith(" after\n")) == (True, True)
+    assert all(mark in PAGE.read_text() for mark in (report.BEGIN, report.END))
 
 
 def test_a_page_without_marks_is_left_alone(tmp_path):
@@ -116,7 +124,7 @@ def test_a_page_without_marks_is_left_alone(tmp_path):
     page = tmp_path / "page.md"
     page.write_text("a page")
     with pytest.raises(SystemExit, match="has no marks"):
-        report.write(page, "the table")
+        report.write(page, [], [], "")
     assert page.read_text() == "a page"
 
 

@@ -12,6 +12,7 @@ from benchmarks.rows import Result, Row, Scale
 BEGIN, END = "<!-- table -->", "<!-- end of table -->"
 Ratios = dict[str, float]
 _BIG = 100
+_MISSED, _ABSENT = "**missed**", "not measured"
 
 
 def shortfalls(result: Result, ratios: Ratios | None, *, targets: bool) -> list[str]:
@@ -39,43 +40,46 @@ def line(result: Result) -> str:
     )
 
 
-def table(rows: list[Row], results: list[Result], scale: Scale, repeats: int) -> str:
-    """Return a Markdown table of all rows, also of those that were not measured."""
-    known = {result.row.name: result for result in results}
-    missed = [result for result in results if not result.row.target.met_by(result.ratio)]
-    made = f"`{scale}`, medians of {repeats}, Python {platform.python_version()}"
+def write(path: Path, rows: list[Row], results: list[Result], how: str) -> None:
+    """Put results into the table between the marks of a page; keep rows that were not measured."""
+    page = path.read_text(encoding="utf-8") if path.exists() else f"{BEGIN}{END}\n"
+    before, begin, rest = page.partition(BEGIN)
+    earlier, end, after = rest.partition(END)
+    if not (begin and end):
+        raise SystemExit(f"{path} has no marks {BEGIN} and {END} for the table")
+    text = table(rows, results, how, earlier)
+    path.write_text(f"{before}{begin}\n\n{text}\n\n{end}{after}", encoding="utf-8")
+
+
+def table(rows: list[Row], results: list[Result], how: str, earlier: str) -> str:
+    """Return a Markdown table of all rows, each as measured now, earlier, or not at all."""
+    known = {line.split("`")[1]: line for line in earlier.splitlines() if line.startswith("| `")}
+    known |= {result.row.name: _cells(result.row, result, how) for result in results}
+    lines = [known.get(row.name) or _cells(row, None, "") for row in rows]
+    missed, absent = (sum(mark in line for line in lines) for mark in (_MISSED, _ABSENT))
+    machine = f"Python {platform.python_version()}, {os.cpu_count()} CPUs"
     return "\n".join(
         [
-            f"{made}, {os.cpu_count()} CPUs: {len(missed)} of {len(results)} targets missed.",
+            f"{machine}: {missed} of {len(lines) - absent} targets missed.",
             "",
-            "| row | ours | plain | ratio | target | tolerance | |",
-            "| --- | --- | --- | ---: | --- | ---: | --- |",
-            *(_cells(row, known.get(row.name)) for row in rows),
+            "| row | ours | plain | ratio | target | tolerance | | measured |",
+            "| --- | --- | --- | ---: | --- | ---: | --- | --- |",
+            *lines,
         ]
     )
 
 
-def _cells(row: Row, result: Result | None) -> str:
-    ours, plain, ratio, verdict = row.ours, row.plain, "", "not measured"
+def _cells(row: Row, result: Result | None, how: str) -> str:
+    ours, plain, ratio, verdict = row.ours, row.plain, "", _ABSENT
     if result is not None:
         ours += f": {figure(result.ours)} {row.unit}"
         plain += f": {figure(result.plain)} {row.unit}"
         ratio = figure(result.ratio)
-        verdict = "ok" if row.target.met_by(result.ratio) else "**missed**"
+        verdict = "ok" if row.target.met_by(result.ratio) else _MISSED
     return (
         f"| `{row.name}` | {ours} | {plain} | {ratio} | {row.target} | {row.tolerance:.0%} | "
-        f"{verdict} |"
+        f"{verdict} | {how} |"
     )
-
-
-def write(path: Path, text: str) -> None:
-    """Put a table between the marks of a page, or into a file of its own."""
-    page = path.read_text(encoding="utf-8") if path.exists() else f"{BEGIN}{END}\n"
-    before, begin, rest = page.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not (begin and end):
-        raise SystemExit(f"{path} has no marks {BEGIN} and {END} for the table")
-    path.write_text(f"{before}{begin}\n\n{text}\n\n{end}{after}", encoding="utf-8")
 
 
 def load(path: Path, scale: Scale) -> Ratios:
