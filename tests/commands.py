@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from io import StringIO
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from emberbench_dist.cli.main import main
+from manifests import write_manifest
 
 _MEMORY = Path("/dev/shm")
 
@@ -38,3 +39,13 @@ def folder_in_memory() -> Iterator[Path]:
     """Make a folder, in memory where there is one: a killed process loses nothing of it either."""
     with tempfile.TemporaryDirectory(dir=_MEMORY if _MEMORY.is_dir() else None) as name:
         yield Path(name)
+
+
+@contextmanager
+def played_room(blocks: list[Any]) -> Iterator[Path]:
+    """Play a manifest of worlds and seeds; give the folder that has `input` and `run` in it."""
+    with folder_in_memory() as room:
+        manifest = write_manifest(room / "input", blocks)
+        done = dist_eval("run", manifest, "--in-process", "--no-steps", "--out", room / "run")
+        assert done.returncode == 0, done.stderr
+        yield room

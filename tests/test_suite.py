@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from plain_policies import distances, greedy, stay
 
 from emberbench_dist.contract.canonical import parse_json
-from emberbench_dist.contract.observation import Observation, Status
+from emberbench_dist.contract.observation import Status
 from emberbench_dist.contract.scenario import MAX_SEED, Scenario, load_scenario
 from emberbench_dist.evaluation.manifest import load_manifest
 from emberbench_dist.simulator.simulator import Simulator
@@ -28,8 +29,6 @@ SCENARIOS = {
     entry["scenario_id"]: load_scenario(FOLDER / entry["path"]) for entry in PUBLIC["scenarios"]
 }
 STOCHASTIC = [name for name, item in SCENARIOS.items() if item.rules.fire_model == "stochastic"]
-
-MOVES = {"north": (-1, 0), "south": (1, 0), "east": (0, 1), "west": (0, -1)}
 
 
 def generate(*arguments: object) -> subprocess.CompletedProcess[str]:
@@ -51,42 +50,6 @@ def planned(manifest: dict[str, Any]) -> dict[str, list[int]]:
     seeds = {block["scenario_id"]: seeds_of(block) for block in manifest["blocks"]}
     assert len(seeds) == len(manifest["blocks"])
     return seeds
-
-
-def stay(observation: Observation) -> dict[str, str]:
-    """Nobody moves."""
-    return dict.fromkeys(observation.active, "stay")
-
-
-def greedy(observation: Observation) -> dict[str, str]:
-    """Everybody steps nearer to the nearest exit, around fire."""
-    distance = distances(observation)
-    actions = {}
-    for person in observation.people:
-        if person.status is Status.ACTIVE:
-            (row, col), far = person.position, len(distance)
-            ways = [
-                (distance.get((row + down, col + right), far), action)
-                for action, (down, right) in MOVES.items()
-            ]
-            nearest, action = min(ways)
-            actions[person.id] = action if nearest < far else "stay"
-    return actions
-
-
-def distances(observation: Observation) -> dict[tuple[int, int], int]:
-    """Return the steps to the nearest exit that does not burn, for each cell that has a path."""
-    world, closed = observation.map, {*observation.map.obstacles, *observation.burning}
-    front = [item.position for item in world.exits if item.position not in closed]
-    distance = dict.fromkeys(front, 0)
-    for row, col in front:  # grows while it is read: a queue
-        for down, right in MOVES.values():
-            cell = row + down, col + right
-            inside = 0 <= cell[0] < world.height and 0 <= cell[1] < world.width
-            if inside and cell not in closed and cell not in distance:
-                distance[cell] = distance[row, col] + 1
-                front.append(cell)
-    return distance
 
 
 def play(scenario: Scenario, seed: int, policy: Any) -> SimulationState:

@@ -9,13 +9,13 @@ from contextlib import closing
 
 import pytest
 from commands import dist_eval as command
-from commands import folder_in_memory
+from commands import played_room
 from dying import Drivers
 from rows import contents
 
 from emberbench_dist.agents.baselines import Greedy
 from emberbench_dist.runner.evaluate import evaluate
-from manifests import hall, write_manifest
+from manifests import hall
 
 COUNT = 30
 
@@ -23,12 +23,7 @@ COUNT = 30
 @pytest.fixture(scope="module")
 def room():
     """Play a run in a folder where nothing waits for a disk."""
-    with folder_in_memory() as room:
-        manifest = write_manifest(
-            room / "input", [(hall("one", people=1), {"first": 1, "count": COUNT})]
-        )
-        done = command("run", manifest, "--in-process", "--no-steps", "--out", room / "run")
-        assert done.returncode == 0
+    with played_room([(hall("one", people=1), {"first": 1, "count": COUNT})]) as room:
         yield room
 
 

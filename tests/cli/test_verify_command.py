@@ -8,7 +8,7 @@ from contextlib import closing
 
 import pytest
 from commands import dist_eval as command
-from commands import folder_in_memory
+from commands import played_room
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rows import contents
@@ -22,11 +22,8 @@ COUNT = 12
 @pytest.fixture(scope="module")
 def room():
     """Play a run in a folder where nothing waits for a disk."""
-    with folder_in_memory() as room:
-        blocks = [(hall("one", people=2), {"first": 1, "count": 8}), (hall("two", 8), [1, 2, 3, 4])]
-        manifest = write_manifest(room / "input", blocks)
-        done = command("run", manifest, "--in-process", "--no-steps", "--out", room / "run")
-        assert done.returncode == 0
+    blocks = [(hall("one", people=2), {"first": 1, "count": 8}), (hall("two", 8), [1, 2, 3, 4])]
+    with played_room(blocks) as room:
         yield room
 
 
