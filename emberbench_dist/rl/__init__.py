@@ -1,9 +1,9 @@
 """Reinforcement learning: train here on the evaluator's own episodes, be evaluated there.
 
-Needs the extra `rl` (pettingzoo, gymnasium, numpy); `ArrayAgent` and what encodes needs numpy
-alone. Each name is imported when it is first used.
+Needs the extra `rl` (pettingzoo, gymnasium, numpy); all but the environment needs numpy alone. Each
+name is imported when it is first used.
 
-- `parallel_env`, `EvacuationEnv`: one scenario as a PettingZoo parallel environment.
+- `parallel_env`: one scenario as a PettingZoo parallel environment.
 - `outcome_reward`: the reward where no other is given.
 - `ArrayAgent`: a policy on arrays as an agent of the evaluator.
 - `encode`, `flatten`, `PLANES`, `FEATURES`: an observation as arrays.
@@ -17,13 +17,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from emberbench_dist.rl.agent import ArrayAgent
     from emberbench_dist.rl.encoding import FEATURES, PLANES, encode, flatten
-    from emberbench_dist.rl.environment import EvacuationEnv, outcome_reward, parallel_env
+    from emberbench_dist.rl.environment import outcome_reward, parallel_env
 
 _HOME = {
     "FEATURES": "encoding",
     "PLANES": "encoding",
     "ArrayAgent": "agent",
-    "EvacuationEnv": "environment",
     "encode": "encoding",
     "flatten": "encoding",
     "outcome_reward": "environment",

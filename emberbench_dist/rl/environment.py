@@ -34,16 +34,6 @@ def outcome_reward(record: StepRecord) -> dict[str, float]:
     return out | dict.fromkeys([casualty.id for casualty in record.casualties], -1.0)
 
 
-def parallel_env(scenario: Scenario | str | Path, seed: int = 0, **settings: Any) -> EvacuationEnv:
-    """Return the environment of a scenario: a value, a file, or a built-in one by its id.
-
-    `settings` are those of `EvacuationEnv`. Raises `ScenarioError` where there is none.
-    """
-    if not isinstance(scenario, Scenario):
-        scenario = load_scenario(find_scenario(scenario))
-    return EvacuationEnv(scenario, seed, **settings)
-
-
 class EvacuationEnv(ParallelEnv[str, Any, int]):
     """Every person of a scenario is an agent; a step of all is a step of the simulator.
 
@@ -59,21 +49,24 @@ class EvacuationEnv(ParallelEnv[str, Any, int]):
 
     def __init__(
         self,
-        scenario: Scenario,
+        scenario: Scenario | str | Path,
         seed: int = 0,
         *,
         observations: str = "dict",
         reward: Reward = outcome_reward,
         render_mode: str | None = None,
     ) -> None:
-        """Set up for `reset`, which draws episode seeds from `seed` where it is given none.
+        """Set up a scenario (a value, a file, or a built-in one by its id) for `reset`.
 
-        `observations` is `dict` or `array`; `reward` maps a step's record to what each person
-        gets, 0 for those it leaves out. Raises `EvaluationError` for any other setting.
+        `seed` is where episode seeds come from; `observations` is `dict` or `array`; `reward` maps
+        a step's record to what each person gets, 0 for those it leaves out. Raises `ScenarioError`
+        where there is no such scenario, `EvaluationError` for any other setting.
         """
         if render_mode not in (None, *self.metadata["render_modes"]):
             modes = ", ".join(self.metadata["render_modes"])
             raise EvaluationError(f"render_mode must be {modes} or None, got {render_mode!r}")
+        if not isinstance(scenario, Scenario):
+            scenario = load_scenario(find_scenario(scenario))
         self.render_mode = render_mode
         self.possible_agents = [person.id for person in scenario.people]
         self.agents: list[str] = []
@@ -86,7 +79,7 @@ class EvacuationEnv(ParallelEnv[str, Any, int]):
             agent: spaces.Discrete(len(ACTIONS)) for agent in self.possible_agents
         }
 
-    def observation_space(self, agent: str) -> spaces.Space[Any]:  # noqa: ARG002
+    def observation_space(self, agent: str) -> spaces.Space[Any]:  # noqa: ARG002 - the interface has it
         """Return the space that all agents share."""
         return self._observation_space
 
@@ -97,7 +90,7 @@ class EvacuationEnv(ParallelEnv[str, Any, int]):
     def reset(
         self,
         seed: int | None = None,
-        options: Info | None = None,  # noqa: ARG002
+        options: Info | None = None,  # noqa: ARG002 - the interface has it
     ) -> tuple[dict[str, Any], dict[str, Info]]:
         """Begin the episode of this seed, or of the next one of the constructor's stream.
 
@@ -157,6 +150,9 @@ class EvacuationEnv(ParallelEnv[str, Any, int]):
         views = encode(self._playing().observe(), people)
         infos = {person: {"action_mask": arrays["action_mask"]} for person, arrays in views.items()}
         return {person: self._form(arrays) for person, arrays in views.items()}, infos
+
+
+parallel_env = EvacuationEnv  # as PettingZoo calls the maker of an environment
 
 
 def _space(scenario: Scenario, observations: str) -> spaces.Space[Any]:

@@ -12,9 +12,9 @@ from emberbench_dist.rl import parallel_env
 WORLD = """
     a . E
     # b *
-    c . .
+    c . *
 """
-AFTER = "step 1: active 2, out 0, lost 1\n.@E\n#.x\n@..\n"
+AFTER = "step 1: active 2, out 0, lost 1\n.@E\n#.x\n@.*\n"
 
 
 def played(render_mode):
@@ -46,7 +46,7 @@ def test_a_picture_has_a_colour_for_each_symbol():
     colours = [tuple(cell[0].tolist()) for cell in cells]
     text = "".join(AFTER.splitlines()[1:])
     pairs = set(zip(text, colours, strict=True))
-    assert len(pairs) == len(set(text)) == len(set(colours)) == 5
+    assert len(pairs) == len(set(text)) == len(set(colours)) == 6
 
 
 def test_a_picture_of_a_large_map_stays_small():
