@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from emberbench_dist.errors import ManifestError
+from emberbench_dist.errors import ManifestError, ScenarioError
 
 _PACKAGE = Path(__file__).parents[1]
 
@@ -29,5 +29,21 @@ def find_manifest(name: str | Path) -> Path:
     if str(name) not in known:
         raise ManifestError(
             f"{name}: there is no such file, and the built-in manifests are {', '.join(known)}"
+        )
+    return known[str(name)]
+
+
+def find_scenario(name: str | Path) -> Path:
+    """Return the scenario file that `name` means: a path, or the id of a built-in scenario."""
+    folders = {path.parent / "scenarios" for path in built_in_manifests().values()}
+    known = {path.stem: path for folder in folders for path in sorted(folder.glob("*.json"))}
+    try:
+        if Path(name).is_file():
+            return Path(name)
+    except OSError:  # no file system takes such a name
+        pass
+    if str(name) not in known:
+        raise ScenarioError(
+            f"{name}: there is no such file, and the built-in scenarios are {', '.join(known)}"
         )
     return known[str(name)]

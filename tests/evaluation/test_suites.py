@@ -7,10 +7,11 @@ import sys
 
 import pytest
 
-from emberbench_dist.errors import ManifestError
+from emberbench_dist.contract.scenario import load_scenario
+from emberbench_dist.errors import ManifestError, ScenarioError
 from emberbench_dist.evaluation import suites
 from emberbench_dist.evaluation.manifest import load_manifest
-from emberbench_dist.evaluation.suites import built_in_manifests, find_manifest
+from emberbench_dist.evaluation.suites import built_in_manifests, find_manifest, find_scenario
 
 MANIFESTS = {
     "public-v1": (320, "36ff7132d1ce0e8836b2b7947283fcbc2fae6022df28a850e1e550894396574d"),
@@ -57,6 +58,26 @@ def test_no_scenario_hash_changes():
     """The scenarios of the public suite keep their hashes."""
     scenarios = load_manifest(find_manifest("public-v1")).scenarios
     assert {name: scenario.scenario_hash for name, scenario in scenarios.items()} == SCENARIOS
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_a_built_in_scenario_is_found_by_its_id(name):
+    """The id of a scenario leads to its file, without its manifest."""
+    assert load_scenario(find_scenario(name)).scenario_id == name
+
+
+def test_a_scenario_file_is_found_by_its_path(tmp_path, monkeypatch):
+    """A file that is there is what its name means, also where a built-in scenario is called so."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "corridor-5x1").touch()
+    assert find_scenario("corridor-5x1").resolve() == tmp_path / "corridor-5x1"
+
+
+@pytest.mark.parametrize("name", ["corridor", "x" * 300, "a\0b", "."])
+def test_an_unknown_scenario_is_told_which_are_known(name):
+    """What is neither a file nor built in is an error that lists the ids."""
+    with pytest.raises(ScenarioError, match=f"there is no such file, .*{min(SCENARIOS)}, "):
+        find_scenario(name)
 
 
 def test_a_path_goes_before_a_name(tmp_path, monkeypatch):
