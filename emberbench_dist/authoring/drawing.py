@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
@@ -33,7 +34,7 @@ def read_drawing(text: str, source: str) -> list[str]:
     `MapError` names line and column of a character that means nothing, and of rows that are not
     equally long.
     """
-    lines = [line.rstrip() for line in text.splitlines()]
+    lines = [line.rstrip(" \t") for line in re.split(r"\r\n|\r|\n", text)]
     drawn = [number for number, line in enumerate(lines) if line]
     if not drawn:
         raise MapError(f"{source}: there is no drawing in it")

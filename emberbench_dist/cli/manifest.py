@@ -161,7 +161,7 @@ def show(name: str, as_json: bool) -> None:  # noqa: FBT001 - click passes it by
         }
         click.echo(json.dumps(described, indent=2))
         return
-    click.echo(f"{manifest.manifest_id}: {manifest.description}")
+    click.echo(": ".join(filter(None, (manifest.manifest_id, manifest.description))))
     _print(manifest, counts)
     click.echo(f"{len(manifest):,} episodes, manifest_hash {manifest.manifest_hash}")
 

@@ -92,6 +92,7 @@ def test_a_page_is_the_document():
         ("E P\n", "rows.txt: line 1, column 2: ' ' means nothing"),
         ("E.P\n..\n", "rows.txt: line 2, column 3: the row has 2 cells, but the first has 3"),
         ("E.P\n....\n", "rows.txt: line 2, column 4: the row has 4 cells, but the first has 3"),
+        ("E.P\r\n..\x0b\r\n", "rows.txt: line 2, column 3: '\\x0b' means nothing"),
         ("E.P\n\n...\n", "rows.txt: line 2, column 1: the row has 0 cells"),
     ],
 )
