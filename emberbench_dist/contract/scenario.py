@@ -204,11 +204,13 @@ def _parse_rules(
 
 
 def _parse_probability(node: Node, model: str) -> float | None:
-    if model == "stochastic":
-        return node.probability()
-    if model == "deterministic" and node.value is not None:
-        node.breaks("must be null for the deterministic model")
-    return None
+    if model == "deterministic":
+        if node.value is not None:
+            node.breaks("must be null for the deterministic model")
+        return None
+    if node.value is None and model != "stochastic":  # a survey, to which the model is unknown
+        return None
+    return node.probability()
 
 
 def _parse_ignitions(node: Node, world: GridMap, *, flammable: bool) -> tuple[Position, ...]:

@@ -6,7 +6,16 @@ import json
 import math
 
 import pytest
-from builders import absences, case_id, corridor, edited, json_values, places, violations
+from builders import (
+    absences,
+    case_id,
+    corridor,
+    crossroads,
+    edited,
+    json_values,
+    places,
+    violations,
+)
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -198,6 +207,17 @@ def test_the_limits_themselves_are_legal(place, value):
     assert parse_scenario(document).to_dict() == document
 
 
+def test_what_follows_from_a_broken_value_is_not_told():
+    """A rule that hangs on a value of no use is not held against the rest of the document."""
+    document = edited(crossroads(), "map.height", None)
+    document = edited(document, "fire.model", "wild")
+    for probability in (None, 0.5):
+        rules = broken_rules(edited(document, "fire.spread_probability", probability))
+        assert [rule.partition(": ")[0] for rule in rules] == ["$.map.height", "$.fire.model"]
+    assert broken_rules(edited(crossroads(), "map", None)) == ["$.map: must be an object, got null"]
+    assert broken_rules([]) == ["$: must be an object, got []"]
+
+
 def test_a_grid_of_one_row_of_people_and_exits_is_legal():
     """The smallest sensible grid, one person beside one exit, is a scenario."""
     document = edited(corridor(), "map.width", 2)
@@ -253,7 +273,11 @@ def test_all_broken_rules_are_told():
         "people": [{"id": "", "position": [0, 1]}, {"id": "Pa"}, None, {"id": "Pa", "at": 1}],
         "movement": [],
     }
-    document["fire"] |= {"model": "wild", "ignitions": [[0, 3], [0], [0, 3]]}
+    document["fire"] |= {
+        "model": "wild",
+        "spread_probability": 2,
+        "ignitions": [[0, 3], [0], [0, 3]],
+    }
     del document["description"]
     rules = broken_rules(document)
     assert [rule.partition(", got")[0].partition("; the keys")[0] for rule in rules] == [
@@ -267,6 +291,7 @@ def test_all_broken_rules_are_told():
         "$.map.exits: must have at least 1 item",
         "$.movement: must be an object",
         "$.fire.model: must be 'deterministic' or 'stochastic'",
+        "$.fire.spread_probability: must be a finite number in [0, 1]",
         "$.fire.ignitions[1]: must be [row, col], two integers",
         "$.fire.ignitions[2]: position [0, 3] is here twice",
         "$.fire.ignitions[0]: [0, 3] is on an obstacle",
