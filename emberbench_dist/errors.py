@@ -13,6 +13,7 @@ __all__ = [
     "InvalidActionError",
     "LedgerError",
     "ManifestError",
+    "MapError",
     "ModelOutputError",
     "ObservationFormatError",
     "ReplayError",
@@ -28,6 +29,10 @@ class EmberBenchError(Exception):
 
 class ScenarioError(EmberBenchError):
     """A scenario document that breaks a rule."""
+
+
+class MapError(EmberBenchError):
+    """A drawing or a map of another format that cannot become a scenario."""
 
 
 class ManifestError(EmberBenchError):

@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Collection
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
 from suite_places import Place, places
 
-from emberbench_dist.contract import versions
-from emberbench_dist.contract.canonical import canonical_json
+from emberbench_dist.authoring.drawing import document
+from emberbench_dist.authoring.page import page
+from emberbench_dist.authoring.plan import manifest_document, manifest_page
+from emberbench_dist.contract.observation import Rules
 from emberbench_dist.contract.scenario import MAX_SEED, Scenario, parse_scenario
 
 MANIFESTS = Path(__file__).resolve().parent.parent / "manifests"
@@ -85,25 +86,22 @@ def first_difference(found: bytes, expected: bytes) -> int:
 def suite_files() -> dict[str, str]:
     """Return the text of every file of the suite under its path in the folder."""
     scenarios = {
-        place.name: parse_scenario(document(place, number), source=place.name)
-        for number, place in enumerate(places(), start=1)
+        place.name: scenario_of(place, number) for number, place in enumerate(places(), start=1)
     }
     files = {path_of(item): page(item.to_dict()) for item in scenarios.values()}
-    public = manifest(
+    files["public-v1.json"] = manifest(
         "public-v1",
         "The public suite: places from a corridor of five cells to a trade fair of 64 by 64, "
         "each under twenty seeds.",
         {name: PUBLIC_EXCEPTIONS.get(name, PUBLIC_SEEDS) for name in scenarios},
         scenarios,
     )
-    smoke = manifest(
+    files["smoke-v1.json"] = manifest(
         "smoke-v1",
         "A few small places of the public suite, to try an agent or an installation in a moment.",
         SMOKE_SEEDS,
         scenarios,
     )
-    for item in (public, smoke):
-        files[f"{item['manifest_id']}.json"] = page(item, spread=("blocks", "scenarios"))
     return files
 
 
@@ -112,79 +110,29 @@ def path_of(scenario: Scenario) -> str:
     return f"scenarios/{scenario.scenario_id}.json"
 
 
-def document(place: Place, number: int) -> dict[str, Any]:
-    """Return the scenario document of a place; ids count in reading order."""
-    lines = place.drawing.split()
-    cells: dict[str, list[list[int]]] = {symbol: [] for symbol in "#.EP*"}
-    for row, line in enumerate(lines):
-        for col, symbol in enumerate(line):
-            cells[symbol].append([row, col])
-    width, height = len(lines[0]), len(lines)
-    return {
-        "schema_version": versions.SCENARIO_SCHEMA_VERSION,
-        "scenario_id": f"{place.name}-{width}x{height}",
-        "description": place.description,
-        "development_seed": number,
-        "map": {
-            "width": width,
-            "height": height,
-            "obstacles": cells["#"],
-            "exits": numbered("E", cells["E"]),
-        },
-        "people": numbered("P", cells["P"]),
-        "fire": {
-            "model": "deterministic" if place.probability is None else "stochastic",
-            "ignitions": cells["*"],
-            "spread_interval": place.interval,
-            "spread_probability": place.probability,
-            "exits_flammable": place.exits_flammable,
-        },
-        "movement": {"enter_fire": place.enter_fire, "conflict_resolution": "lowest_id_wins"},
-        "termination": {"max_steps": place.max_steps},
-    }
-
-
-def numbered(letter: str, positions: list[list[int]]) -> list[dict[str, Any]]:
-    """Return placed things with ids such as P1, P2, …, P10."""
-    return [
-        {"id": f"{letter}{number}", "position": position}
-        for number, position in enumerate(positions, start=1)
-    ]
+def scenario_of(place: Place, number: int) -> Scenario:
+    """Return the scenario of a place."""
+    rows = place.drawing.split()
+    rules = Rules(
+        fire_model="deterministic" if place.probability is None else "stochastic",
+        spread_interval=place.interval,
+        spread_probability=place.probability,
+        exits_flammable=place.exits_flammable,
+        enter_fire=place.enter_fire,
+        conflict_resolution="lowest_id_wins",
+        max_steps=place.max_steps,
+    )
+    name = f"{place.name}-{len(rows[0])}x{len(rows)}"
+    return parse_scenario(
+        document(rows, rules, scenario_id=name, description=place.description, seed=number),
+        source=place.name,
+    )
 
 
 def manifest(
     name: str, description: str, seeds: dict[str, Any], scenarios: dict[str, Scenario]
-) -> dict[str, Any]:
-    """Return the manifest document of one block for each place in `seeds`."""
-    return {
-        "manifest_version": versions.MANIFEST_VERSION,
-        "manifest_id": name,
-        "description": description,
-        "simulator_version": versions.SIMULATOR_VERSION,
-        "observation_version": versions.OBSERVATION_VERSION,
-        "metrics_version": versions.METRICS_VERSION,
-        "scenarios": [
-            {
-                "scenario_id": scenarios[place].scenario_id,
-                "scenario_hash": scenarios[place].scenario_hash,
-                "path": path_of(scenarios[place]),
-            }
-            for place in seeds
-        ],
-        "blocks": [
-            {"scenario_id": scenarios[place].scenario_id, "seeds": chosen}
-            for place, chosen in seeds.items()
-        ],
-    }
-
-
-def page(value: dict[str, Any], spread: Collection[str] = ()) -> str:
-    """Return a document with one key a line, and one item a line in the lists under `spread`."""
-    lines = []
-    for key in sorted(value):
-        text = canonical_json(value[key])
-        if key in spread:
-            items = ",\n  ".join(canonical_json(item) for item in value[key])
-            text = f"[\n  {items}\n ]"
-        lines.append(f' "{key}":{text}')
-    return "{\n" + ",\n".join(lines) + "\n}\n"
+) -> str:
+    """Return the manifest of one block for each place in `seeds`."""
+    blocks = [(scenarios[place].scenario_id, chosen) for place, chosen in seeds.items()]
+    listed = {path_of(scenarios[place]): scenarios[place] for place in seeds}
+    return manifest_page(manifest_document(name, description, listed, blocks))

@@ -20,7 +20,7 @@ ROWS = (
     ("simulator",),
     ("agents",),
     ("evaluation",),
-    ("artifacts",),
+    ("artifacts", "authoring"),
     ("runner",),
     ("distributed", "analysis", "rl"),
     ("cli",),

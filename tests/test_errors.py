@@ -12,6 +12,7 @@ from emberbench_dist.errors import EmberBenchError, EpisodeFailedError, ReplayEr
 TREE = {
     "EmberBenchError": ("Exception",),
     "ScenarioError": ("EmberBenchError",),
+    "MapError": ("EmberBenchError",),
     "ManifestError": ("EmberBenchError",),
     "ObservationFormatError": ("EmberBenchError",),
     "SimulationError": ("EmberBenchError",),

@@ -32,6 +32,8 @@ _COMMANDS = {
     "report": "Write one page about one or more runs.",
     "plot": "Draw a figure of one or more runs.",
     "render": "Draw an episode: a picture, an animation, or a page that plays it.",
+    "scenario": "Draw, import, show and check scenarios.",
+    "manifest": "Build, show and check manifests.",
     "merge": "Join the slices of a run.",
     "export": "Make the Parquet tables again.",
     "repair": "Drop the damaged rows of a ledger.",

@@ -35,6 +35,13 @@ class Node:
         """Raise the document's error: source, path and the rule that was broken."""
         raise self._error(f"{self._source}: {self.path}: {rule}")
 
+    def breaks(self, rule: str) -> None:
+        """Report a broken rule after which there is something to go on with.
+
+        Reading ends here as with `fail`; a `Survey` goes on.
+        """
+        self.fail(rule)
+
     def at(self, step: str | int) -> Node:
         """Stand on a member of this object or list."""
         if isinstance(step, int):
@@ -49,10 +56,10 @@ class Node:
             self.fail(f"must be an object, got {shown(self.value)}")
         for key in self.value:
             if key not in keys:
-                self.fail(f"unknown key {shown(key)}; the keys are {', '.join(keys)}")
+                self.breaks(f"unknown key {shown(key)}; the keys are {', '.join(keys)}")
         for key in keys:
             if key not in self.value:
-                self.fail(f"missing key {key!r}")
+                self.breaks(f"missing key {key!r}")
         return tuple(self.at(key) for key in keys)
 
     def entries(self) -> Iterator[tuple[str, Node]]:
@@ -69,7 +76,7 @@ class Node:
         if not isinstance(self.value, list):
             self.fail(f"must be a list, got {shown(self.value)}")
         if len(self.value) < least:
-            self.fail(f"must have at least {least} item{'s' * (least > 1)}")
+            self.breaks(f"must have at least {least} item{'s' * (least > 1)}")
         return [self.at(index) for index in range(len(self.value))]
 
     def text(self) -> str:
@@ -143,7 +150,7 @@ class Node:
         seen: set[object] = set()
         for index, value in enumerate(values):
             if value in seen:
-                self.at(index).fail(f"{what} {shown(value)} is here twice")
+                self.at(index).breaks(f"{what} {shown(value)} is here twice")
             seen.add(value)
 
 

@@ -18,6 +18,7 @@ from emberbench_dist.contract.observation import (
     GridMap,
     Rules,
 )
+from emberbench_dist.contract.survey import Survey
 from emberbench_dist.contract.versions import SCENARIO_SCHEMA_VERSION
 from emberbench_dist.errors import ScenarioError
 
@@ -87,18 +88,35 @@ class Scenario:
 
 def load_scenario(path: str | Path) -> Scenario:
     """Read a scenario file; `ScenarioError` names the file, the place in it and the rule."""
+    return parse_scenario(read_document(path), source=str(path))
+
+
+def read_document(path: str | Path) -> Any:
+    """Return the JSON value of a scenario file; `ScenarioError` where there is none."""
     try:
-        document = parse_json(Path(path).read_bytes())
+        return parse_json(Path(path).read_bytes())
     except OSError as error:
         raise ScenarioError(f"{path}: cannot be read: {error.strerror}") from error
     except ValueError as error:
         raise ScenarioError(f"{path}: {error}") from error
-    return parse_scenario(document, source=str(path))
 
 
 def parse_scenario(document: dict[str, Any], *, source: str = "scenario") -> Scenario:
     """Check a parsed scenario document against every rule; return it normalised."""
-    root = Node(document, source, ScenarioError)
+    return _parse(Node(document, source, ScenarioError))
+
+
+def broken_rules(document: object) -> list[str]:
+    """Return every rule that a parsed document breaks, each with its place; empty for a scenario.
+
+    They are found by the one reader of scenarios, with nothing after a broken value blamed on it.
+    """
+    survey = Survey.of(document)
+    _parse(survey)
+    return survey.findings
+
+
+def _parse(root: Node) -> Scenario:
     version, name, description, seed, grid, people, fire, movement, termination = root.members(
         "schema_version",
         "scenario_id",
@@ -156,7 +174,7 @@ def _parse_placed(
         position = place.position(width, height)
         for what, cells in taken.items():
             if position in cells:
-                place.fail(f"{list(position)} is on {what}")
+                place.breaks(f"{list(position)} is on {what}")
         names.append(name.identifier())
         positions.append(position)
     node.unique(names, "id")
@@ -173,18 +191,26 @@ def _parse_rules(
     enter_fire, conflict_resolution = movement.members("enter_fire", "conflict_resolution")
     (max_steps,) = termination.members("max_steps")
     model, flammable = model_node.choice(FIRE_MODELS), flammable_node.boolean()
-    if model == "deterministic" and probability.value is not None:
-        probability.fail("must be null for the deterministic model")
     rules = Rules(
         fire_model=model,
         spread_interval=interval.integer(1),
-        spread_probability=None if model == "deterministic" else probability.probability(),
+        spread_probability=_parse_probability(probability, model),
         exits_flammable=flammable,
         enter_fire=enter_fire.choice(ENTER_FIRE),
         conflict_resolution=conflict_resolution.choice(CONFLICT_RESOLUTIONS),
         max_steps=max_steps.integer(1),
     )
     return _parse_ignitions(ignition_list, world, flammable=flammable), rules
+
+
+def _parse_probability(node: Node, model: str) -> float | None:
+    if model == "deterministic":
+        if node.value is not None:
+            node.breaks("must be null for the deterministic model")
+        return None
+    if node.value is None and model != "stochastic":  # a survey, to which the model is unknown
+        return None
+    return node.probability()
 
 
 def _parse_ignitions(node: Node, world: GridMap, *, flammable: bool) -> tuple[Position, ...]:
@@ -194,7 +220,7 @@ def _parse_ignitions(node: Node, world: GridMap, *, flammable: bool) -> tuple[Po
     for item in node.items():
         position = item.position(world.width, world.height)
         if position in walls:
-            item.fail(f"{list(position)} is on an obstacle")
+            item.breaks(f"{list(position)} is on an obstacle")
         if position in exits and not flammable:
-            item.fail(f"{list(position)} is on an exit, and exits_flammable is false")
+            item.breaks(f"{list(position)} is on an exit, and exits_flammable is false")
     return positions

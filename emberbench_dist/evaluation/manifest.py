@@ -117,7 +117,12 @@ def load_manifest(path: str | Path) -> Manifest:
         text = path.read_bytes()
     except OSError as error:
         raise ManifestError(f"{path}: cannot be read: {error.strerror}") from error
-    return _parse(text, str(path), lambda place: load_scenario(_inside(place, path.parent)))
+    return parse_manifest(text, path.parent, source=str(path))
+
+
+def parse_manifest(text: bytes, folder: Path, *, source: str) -> Manifest:
+    """Check a manifest's text with its scenarios, which are in a folder."""
+    return _parse(text, source, lambda place: load_scenario(_inside(place, folder)))
 
 
 def restore_manifest(text: bytes, scenarios: Mapping[str, bytes], *, source: str) -> Manifest:

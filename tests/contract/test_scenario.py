@@ -6,11 +6,20 @@ import json
 import math
 
 import pytest
-from builders import absences, case_id, corridor, edited, json_values, places, violations
+from builders import (
+    absences,
+    case_id,
+    corridor,
+    crossroads,
+    edited,
+    json_values,
+    places,
+    violations,
+)
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emberbench_dist.contract.scenario import load_scenario, parse_scenario
+from emberbench_dist.contract.scenario import broken_rules, load_scenario, parse_scenario
 from emberbench_dist.errors import ScenarioError
 
 NOT_TEXT = [None, True, 1, 1.0, [], {}]
@@ -112,7 +121,7 @@ PLACE_RULES = [
     ids=case_id,
 )
 def test_each_violation_names_file_place_and_rule(tmp_path, place, value, path, rule):
-    """One wrong value in a right document is a ScenarioError: file, path in it, rule."""
+    """One wrong value in a right document is a ScenarioError, and the one rule that is broken."""
     file = tmp_path / "wrong.json"
     file.write_text(json.dumps(edited(corridor(), place, value)))
     with pytest.raises(ScenarioError) as caught:
@@ -120,6 +129,8 @@ def test_each_violation_names_file_place_and_rule(tmp_path, place, value, path, 
     where = f"{file}: {path}: "
     assert str(caught.value).startswith(where)
     assert rule in str(caught.value).removeprefix(where)
+    told = broken_rules(json.loads(file.read_text()))
+    assert told == [str(caught.value).removeprefix(f"{file}: ")]
 
 
 @pytest.mark.parametrize("value", [0.5, 0.0, 0, 1, False, "", "null", []])
@@ -196,6 +207,17 @@ def test_the_limits_themselves_are_legal(place, value):
     assert parse_scenario(document).to_dict() == document
 
 
+def test_what_follows_from_a_broken_value_is_not_told():
+    """A rule that hangs on a value of no use is not held against the rest of the document."""
+    document = edited(crossroads(), "map.height", None)
+    document = edited(document, "fire.model", "wild")
+    for probability in (None, 0.5):
+        rules = broken_rules(edited(document, "fire.spread_probability", probability))
+        assert [rule.partition(": ")[0] for rule in rules] == ["$.map.height", "$.fire.model"]
+    assert broken_rules(edited(crossroads(), "map", None)) == ["$.map: must be an object, got null"]
+    assert broken_rules([]) == ["$: must be an object, got []"]
+
+
 def test_a_grid_of_one_row_of_people_and_exits_is_legal():
     """The smallest sensible grid, one person beside one exit, is a scenario."""
     document = edited(corridor(), "map.width", 2)
@@ -223,8 +245,63 @@ def test_the_source_of_a_parsed_document_is_named():
 @given(st.sampled_from(list(places(corridor()))), json_values)
 def test_any_document_parses_or_is_a_scenario_error(place, value):
     """Whatever stands in a document, it parses to a document that parses, or is refused."""
+    document = edited(corridor(), place, value)
+    told = broken_rules(document)
     try:
-        scenario = parse_scenario(edited(corridor(), place, value))
-    except ScenarioError:
+        scenario = parse_scenario(document, source="a.json")
+    except ScenarioError as error:
+        first = str(error)
+    else:
+        assert told == []
+        assert parse_scenario(scenario.to_dict()) == scenario
         return
-    assert parse_scenario(scenario.to_dict()) == scenario
+    assert first.removeprefix("a.json: ") in told
+
+
+def test_all_broken_rules_are_told():
+    """Every rule that a document breaks is told with its place, and none that it does not break."""
+    document = corridor() | {
+        "schema_version": "2",
+        "development_seed": -1,
+        "extra": 1,
+        "map": {
+            "width": 5,
+            "height": "1",
+            "obstacles": [[0, 9], [0, 1], [0, 1], [0, 3], 7],
+            "exits": [],
+        },
+        "people": [{"id": "", "position": [0, 1]}, {"id": "Pa"}, None, {"id": "Pa", "at": 1}],
+        "movement": [],
+    }
+    document["fire"] |= {
+        "model": "wild",
+        "spread_probability": 2,
+        "ignitions": [[0, 3], [0], [0, 3]],
+    }
+    del document["description"]
+    rules = broken_rules(document)
+    assert [rule.partition(", got")[0].partition("; the keys")[0] for rule in rules] == [
+        "$: unknown key 'extra'",
+        "$: missing key 'description'",
+        "$.schema_version: must be '1.0'",
+        "$.map.height: must be an integer from 1 to 2048",
+        "$.map.obstacles[0]: [0, 9] is outside the grid of 2048 rows and 5 columns",
+        "$.map.obstacles[4]: must be [row, col], two integers",
+        "$.map.obstacles[2]: position [0, 1] is here twice",
+        "$.map.exits: must have at least 1 item",
+        "$.movement: must be an object",
+        "$.fire.model: must be 'deterministic' or 'stochastic'",
+        "$.fire.spread_probability: must be a finite number in [0, 1]",
+        "$.fire.ignitions[1]: must be [row, col], two integers",
+        "$.fire.ignitions[2]: position [0, 3] is here twice",
+        "$.fire.ignitions[0]: [0, 3] is on an obstacle",
+        "$.fire.ignitions[2]: [0, 3] is on an obstacle",
+        "$.development_seed: must be an integer from 0 to 18446744073709551615",
+        "$.people[0].position: [0, 1] is on an obstacle",
+        "$.people[0].id: must be 1 to 64 printable characters",
+        "$.people[1]: missing key 'position'",
+        "$.people[2]: must be an object",
+        "$.people[3]: unknown key 'at'",
+        "$.people[3]: missing key 'position'",
+        "$.people[3]: id 'Pa' is here twice",
+    ]

@@ -1,4 +1,4 @@
-"""An episode as pictures: an animation of all steps, and a sheet of the steps that matter."""
+"""An episode as pictures: an animation, a sheet of the steps that matter, a scenario's plan."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from PIL import Image, ImageDraw, ImageFont
 from emberbench_dist.analysis.episodes.key_steps import key_steps
 from emberbench_dist.analysis.episodes.playback import Playback, fire_of
 from emberbench_dist.contract.document import Position
-from emberbench_dist.contract.observation import Status
+from emberbench_dist.contract.observation import GridMap, Status
+from emberbench_dist.contract.scenario import Scenario
 
 Colour = tuple[int, int, int]
 Point = tuple[float, float]
@@ -50,6 +51,7 @@ _GAP = 24
 _LEAST_WIDTH = 330
 _LARGEST_CELL, _SMALLEST_PERSON = 32, 3
 _SHEET_SIDE, _SHEET_COLUMNS = 330, 4
+_PLAN_SIDE = 960
 _GIF_SIDE = 480
 _GIF_FRAMES, _GIF_PIXELS = 300, 200_000_000  # all of them are held in memory
 _GIF_MILLISECONDS = 20_000
@@ -89,7 +91,7 @@ def sheet(plays: Sequence[Playback]) -> bytes:
     columns = min(len(tiles), max(1, _SHEET_COLUMNS // len(plays)))
     rows = ceil(len(tiles) / columns)
     wide, high = tiles[0].width + _GAP, tiles[0].height + _GAP
-    head = _head(plays, columns * wide - _GAP)
+    head = _head(plays[0].title, columns * wide - _GAP)
     page = Image.new(
         "RGB",
         (columns * wide - _GAP + 2 * _MARGIN, head.height + rows * high + 2 * _MARGIN),
@@ -99,6 +101,33 @@ def sheet(plays: Sequence[Playback]) -> bytes:
     for number, tile in enumerate(tiles):
         row, column = divmod(number, columns)
         page.paste(tile, (_MARGIN + column * wide, _MARGIN + head.height + row * high))
+    return _png(page)
+
+
+def plan(scenario: Scenario) -> bytes:
+    """Return a PNG of a scenario before anything happens, with title and legend."""
+    world = scenario.map
+    cell = _cell_of(world, _PLAN_SIDE)
+    grid = _ground(world, cell)
+    for position in scenario.ignitions:
+        _put(grid, position, _glyph("fire", "fire", cell), cell)
+    person = _glyph("active", "floor", max(cell, _SMALLEST_PERSON))
+    for standing in scenario.people:
+        _put(grid, standing.position, person, cell)
+    people = len(scenario.people)
+    title = f"{scenario.scenario_id}, {world.width} by {world.height}, {people} people"
+    head = _head(title, max(grid.width + 2, _LEAST_WIDTH))
+    size = (head.width + 2 * _MARGIN, head.height + grid.height + 2 * _MARGIN + 2)
+    page = Image.new("RGB", size, PAGE)
+    page.paste(head, (_MARGIN, _MARGIN))
+    top = _MARGIN + head.height
+    edge = (_MARGIN, top, _MARGIN + grid.width + 1, top + grid.height + 1)
+    ImageDraw.Draw(page).rectangle(edge, outline=GROUNDS["wall"])
+    page.paste(grid, (_MARGIN + 1, top + 1))
+    return _png(page)
+
+
+def _png(page: Image.Image) -> bytes:
     file = BytesIO()
     page.save(file, "PNG", optimize=True)
     return file.getvalue()
@@ -112,7 +141,7 @@ class _Film:
         self._last = max(play.steps for play in plays)
         self._panels = [_Panel(play, fire, side) for play in plays]
         self._width = max(panel.width for panel in self._panels)
-        self._head = _head(plays, len(plays) * (self._width + _GAP) - _GAP)
+        self._head = _head(plays[0].title, len(plays) * (self._width + _GAP) - _GAP)
 
     @property
     def size(self) -> tuple[int, int]:
@@ -144,20 +173,12 @@ class _Panel:
 
     def __init__(self, play: Playback, fire: dict[Position, int], side: int) -> None:
         world = play.scenario.map
-        fitting = min(side // world.width, side // world.height, _LARGEST_CELL)
         self._play = play
-        self._cell = max(1, fitting)
-        self._grid = (world.width * self._cell, world.height * self._cell)
+        self._cell = _cell_of(world, side)
+        self._ground = _ground(world, self._cell)
+        self._grid = self._ground.size
         self.width = max(self._grid[0] + 2, _LEAST_WIDTH)
         self.height = self._grid[1] + 2 * _LINE + 2
-        self._ground = Image.new("RGB", self._grid, MESH if self._cell >= 8 else GROUNDS["floor"])
-        for row in range(world.height):
-            for col in range(world.width):
-                self._put(self._ground, (row, col), "", "floor")
-        for position in world.obstacles:
-            self._put(self._ground, position, "", "wall")
-        for exit in world.exits:
-            self._put(self._ground, exit.position, "exit", "exit")
         self._unburnt = sorted(fire.items(), key=lambda item: item[1], reverse=True)
 
     def picture(self, step: int) -> Image.Image:
@@ -192,10 +213,36 @@ class _Panel:
     def _put(
         self, grid: Image.Image, position: Position, kind: str, ground: str, size: int = 0
     ) -> None:
-        glyph = _glyph(kind, ground, size or self._cell)
-        over = (glyph.width - self._cell) // 2
-        row, col = position
-        grid.paste(glyph, (col * self._cell - over, row * self._cell - over))
+        _put(grid, position, _glyph(kind, ground, size or self._cell), self._cell)
+
+
+def _cell_of(world: GridMap, side: int) -> int:
+    """Return the size of a cell, in pixels, with which a map fits into a square."""
+    return max(1, min(side // world.width, side // world.height, _LARGEST_CELL))
+
+
+def _ground(world: GridMap, cell: int) -> Image.Image:
+    """Return floor, walls and exits."""
+    size = (world.width * cell, world.height * cell)
+    ground = Image.new("RGB", size, MESH if cell >= 8 else GROUNDS["floor"])
+    if cell >= 8:
+        floor = _glyph("", "floor", cell)
+        for row in range(world.height):
+            for col in range(world.width):
+                _put(ground, (row, col), floor, cell)
+    wall, exit = _glyph("", "wall", cell), _glyph("exit", "exit", cell)
+    for position in world.obstacles:
+        _put(ground, position, wall, cell)
+    for door in world.exits:
+        _put(ground, door.position, exit, cell)
+    return ground
+
+
+def _put(grid: Image.Image, position: Position, glyph: Image.Image, cell: int) -> None:
+    """Paste a glyph over the middle of a cell."""
+    over = (glyph.width - cell) // 2
+    row, col = position
+    grid.paste(glyph, (col * cell - over, row * cell - over))
 
 
 @lru_cache(maxsize=256)
@@ -248,7 +295,7 @@ def _draw(draw: ImageDraw.ImageDraw, kind: str, size: int) -> None:
         draw.line((left, 0.22 * size, left, 0.78 * size), ink, thick)
 
 
-def _head(plays: Sequence[Playback], width: int) -> Image.Image:
+def _head(title: str, width: int) -> Image.Image:
     """Return the title, and the legend in as many lines as it takes."""
     font = _font()
     entries = [
@@ -261,7 +308,7 @@ def _head(plays: Sequence[Playback], width: int) -> Image.Image:
         places.append((x, y))
         x += length + 14
     head = Image.new("RGB", (width, y + _LINE + 8), PAGE)
-    _write(head, (0, 0), plays[0].title, INK, width)
+    _write(head, (0, 0), title, INK, width)
     for (kind, ground, word, _), (x, y) in zip(entries, places, strict=True):
         box = Image.new("RGB", (18, 18), GROUNDS["wall"])
         box.paste(_glyph(kind, ground, 17).crop((0, 0, 16, 16)), (1, 1))

@@ -1,0 +1,1 @@
+"""Making scenarios and manifests: drawings, maps of other formats, seeds."""
