@@ -20,11 +20,11 @@ from liars import Pairs, Shy
 
 from emberbench_dist.agents.baselines import Counting, Greedy, Shuffle, Stay
 from emberbench_dist.agents.conformance import RULES, Verdict, check_agent
+from emberbench_dist.agents.conformance.isolation import play_apart
+from emberbench_dist.agents.conformance.trials import TRIALS
+from emberbench_dist.agents.conformance.witness import faults_of
 from emberbench_dist.agents.execution import StepExecution
 from emberbench_dist.agents.interface import PolicyAgent
-from emberbench_dist.agents.isolation import play_apart
-from emberbench_dist.agents.trials import TRIALS
-from emberbench_dist.agents.witness import faults_of
 from emberbench_dist.contract.actions import check_actions
 from emberbench_dist.contract.observation import Status
 from emberbench_dist.errors import ModelOutputError

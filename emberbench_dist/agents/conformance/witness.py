@@ -9,10 +9,10 @@ from dataclasses import fields, replace
 from itertools import islice
 from typing import Any, Literal, NamedTuple
 
+from emberbench_dist.agents.conformance.trials import Trial
 from emberbench_dist.agents.execution import StepExecution
 from emberbench_dist.agents.interface import Agent, AgentFactory
 from emberbench_dist.agents.surroundings import Surroundings
-from emberbench_dist.agents.trials import Trial
 from emberbench_dist.contract.actions import Action, read_actions
 from emberbench_dist.contract.canonical import canonical_json
 from emberbench_dist.contract.document import class_name, plain_text, shown

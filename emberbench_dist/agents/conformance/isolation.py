@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from multiprocessing.context import ForkProcess
 
+from emberbench_dist.agents.conformance.trials import Trial
+from emberbench_dist.agents.conformance.witness import Event, Witness
 from emberbench_dist.agents.interface import AgentFactory
-from emberbench_dist.agents.trials import Trial
-from emberbench_dist.agents.witness import Event, Witness
 
 _SECONDS_TO_END = 2.0
 _SILENCE = "nothing returned within the step limit"

@@ -8,10 +8,10 @@ from enum import StrEnum
 from itertools import zip_longest
 from typing import Any
 
+from emberbench_dist.agents.conformance.isolation import Play, play_apart
+from emberbench_dist.agents.conformance.trials import TRIALS
+from emberbench_dist.agents.conformance.witness import Event
 from emberbench_dist.agents.interface import AgentFactory
-from emberbench_dist.agents.isolation import Play, play_apart
-from emberbench_dist.agents.trials import TRIALS
-from emberbench_dist.agents.witness import Event
 
 STEP_LIMIT = 60.0
 _MAX_SHOWN = 200
