@@ -71,6 +71,12 @@ class EpisodePolicy:
             self.executions.append(self._last_execution(self._reports))
         return check_choices(observation, output)
 
+    def close(self) -> None:
+        """Tell the agent that the episode is over, where it has a `close()`."""
+        close = getattr(self._agent, "close", None)
+        if callable(close):
+            close()
+
     @staticmethod
     def _last_execution(agent: ReportsExecution) -> StepExecution | None:
         execution = agent.last_execution()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from hashlib import sha256
@@ -161,6 +162,17 @@ class _Play:
     def play(self, agents: Callable[[], EpisodePolicy]) -> EpisodeResult:
         started = perf_counter()
         policy = agents()
+        try:
+            tally, trace = self._steps(policy)
+        except BaseException:
+            with suppress(Exception):  # what failed first is what is told
+                policy.close()
+            raise
+        policy.close()
+        seconds = perf_counter() - started
+        return finish(self.episode, self.scenario, tally, trace, _execution(seconds, policy))
+
+    def _steps(self, policy: EpisodePolicy) -> tuple[Tally, list[str]]:
         simulator = Simulator(self.scenario, self.episode.seed)
         tally, trace = Tally(simulator.state), list[str]()
         while not tally.state.terminated:
@@ -168,8 +180,7 @@ class _Play:
             record = simulator.advance(policy.choose(simulator.observe()))
             tally.add(record)
             trace.append("".join([TRACE_CODES[choice] for choice in record.choices]))
-        seconds = perf_counter() - started
-        return finish(self.episode, self.scenario, tally, trace, _execution(seconds, policy))
+        return tally, trace
 
 
 def finish(
