@@ -4,6 +4,7 @@ from __future__ import annotations
 
 __all__ = [
     "AgentSpecError",
+    "AgentTimeoutError",
     "ArtifactError",
     "ClusterError",
     "DiskFullError",
@@ -16,6 +17,7 @@ __all__ = [
     "MapError",
     "ModelOutputError",
     "ObservationFormatError",
+    "RemoteAgentError",
     "ReplayError",
     "RunFolderError",
     "ScenarioError",
@@ -70,6 +72,14 @@ class EvaluationError(EmberBenchError):
 
 class AgentSpecError(EvaluationError):
     """An agent SPEC that does not lead to an agent factory."""
+
+
+class RemoteAgentError(EvaluationError):
+    """A program or a server that plays, and did not answer as one that can be asked."""
+
+
+class AgentTimeoutError(RemoteAgentError, TimeoutError):
+    """A program or a server that took longer to answer than it may."""
 
 
 class EpisodeFailedError(EvaluationError):

@@ -21,6 +21,8 @@ TREE = {
     "ReplayError": ("EmberBenchError",),
     "EvaluationError": ("EmberBenchError",),
     "AgentSpecError": ("EvaluationError",),
+    "RemoteAgentError": ("EvaluationError",),
+    "AgentTimeoutError": ("RemoteAgentError", "TimeoutError"),
     "EpisodeFailedError": ("EvaluationError",),
     "RunFolderError": ("EmberBenchError",),
     "DiskFullError": ("RunFolderError",),

@@ -1,7 +1,7 @@
 """From an agent SPEC to an agent factory.
 
 A SPEC is a name in the entry-point group `emberbench_dist.agents`, `package.module:factory`,
-or `path/to/file.py:factory`.
+`path/to/file.py:factory`, or `command:CMD`, a program.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from emberbench_dist.agents.text import RemoteOptions
 from emberbench_dist.contract.document import class_name, plain_text
 from emberbench_dist.errors import AgentSpecError
 
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 
 _MAX_SHOWN = 1000
 GROUP = "emberbench_dist.agents"
+
+_REMOTE = ("command",)
+_DEFAULTS = RemoteOptions()
 
 
 def known_agents() -> dict[str, EntryPoint]:
@@ -40,8 +44,23 @@ def known_agents() -> dict[str, EntryPoint]:
     return found
 
 
-def load_agent(spec: str) -> AgentFactory:
-    """Return the factory that `spec` names; `AgentSpecError` says what is wrong with it."""
+def is_remote(spec: str) -> bool:
+    """Say whether a SPEC names something that is asked by text."""
+    kind, colon, _ = spec.partition(":")
+    return bool(colon) and kind in _REMOTE
+
+
+def load_agent(spec: str, options: RemoteOptions = _DEFAULTS) -> AgentFactory:
+    """Return the factory that `spec` names; `AgentSpecError` says what is wrong with it.
+
+    `options` say how to ask where the SPEC is no Python.
+    """
+    if is_remote(spec):
+        # Loaded here: whoever plays in Python needs none of it.
+        from emberbench_dist.agents.remote import remote_factory  # noqa: PLC0415
+
+        kind, _, target = spec.partition(":")
+        return remote_factory(kind, target, options)
     target, colon, attribute = spec.rpartition(":")
     if not colon:
         entry = known_agents().get(spec)

@@ -12,6 +12,7 @@ from emberbench_dist.agents.registry import load_agent
 from emberbench_dist.artifacts.ledger import Ledger
 from emberbench_dist.artifacts.repair import kept_manifest
 from emberbench_dist.artifacts.run_folder import RunFolder
+from emberbench_dist.cli.agent_options import asking_options, remote_options
 from emberbench_dist.cli.progress import Reporter
 from emberbench_dist.cli.workers import on_ray
 from emberbench_dist.runner.audit import audit, sample
@@ -40,6 +41,7 @@ _DEVIATES = 1
     help="Processes at once.  [default: one a CPU]",
 )
 @click.option("--address", metavar="ADDR", help="Join the Ray cluster at ADDR.")
+@asking_options
 def command(folder: Path, count: int, seed: int, **options: Any) -> int:
     """Play N committed episodes of DIR again with their agent, each in a process of its own.
 
@@ -53,10 +55,15 @@ def command(folder: Path, count: int, seed: int, **options: Any) -> int:
     with Ledger.reading(path) as ledger:
         manifest = kept_manifest(ledger, str(path))
         spec = ledger.meta()["agent_spec"]
-        load_agent(spec)
+        remote = remote_options(spec, options)
+        load_agent(spec, remote)
         episodes = sample(ledger, count, seed)
         setup = Setup(
-            manifest.scenarios, spec, tuple(path for path in sys.path if path), str(Path.cwd())
+            manifest.scenarios,
+            spec,
+            tuple(path for path in sys.path if path),
+            str(Path.cwd()),
+            remote=remote,
         )
         open_pool = on_ray(setup, options, reporter.say, fresh=True)
         with reporter.shown(len(episodes)):

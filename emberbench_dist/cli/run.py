@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import click
 
 from emberbench_dist.agents.registry import load_agent
 from emberbench_dist.artifacts.run_folder import RunFolder
+from emberbench_dist.cli.agent_options import agent_options, asked_spec, remote_options
 from emberbench_dist.cli.interrupts import EXIT_INTERRUPTED, Interrupts
 from emberbench_dist.cli.progress import Reporter, print_summary
 from emberbench_dist.cli.workers import on_ray, require_consistent, worker_options
@@ -23,19 +25,13 @@ from emberbench_dist.runner.pool import OpenPool
 from emberbench_dist.runner.run import Plan, RunResult, run
 from emberbench_dist.runner.schedule import MAX_CRASHES
 
+_MAX_SLUG = 100  # a command may be longer than the name of a file
 _EXIT_CODES = {"complete": 0, "failed": 1, "crashed": 3, "interrupted": EXIT_INTERRUPTED}
 
 
 @click.command(name="run")
 @click.argument("manifest", default="public-v1")
-@click.option(
-    "--agent",
-    "agent_spec",
-    metavar="SPEC",
-    default="greedy",
-    show_default=True,
-    help="A known name, package.module:factory, or path/to/file.py:factory.",
-)
+@agent_options
 @click.option(
     "--out",
     metavar="DIR",
@@ -63,7 +59,7 @@ _EXIT_CODES = {"complete": 0, "failed": 1, "crashed": 3, "interrupted": EXIT_INT
     help="End the run when nothing was committed for S seconds.",
 )
 @click.option("--no-steps", is_flag=True, help="Leave out steps.parquet.")
-def command(manifest: str, agent_spec: str, out: Path | None, **options: Any) -> int:
+def command(manifest: str, out: Path | None, **options: Any) -> int:
     """Evaluate an agent on MANIFEST: a file, or a built-in manifest (default: public-v1)."""
     require_consistent(options)
     if options["alone"] and options["stall_after"]:
@@ -75,7 +71,7 @@ def command(manifest: str, agent_spec: str, out: Path | None, **options: Any) ->
         stall_seconds=options["stall_after"] or float("inf"),
         keep_going=options["keep_going"],
     )
-    plan = _plan(manifest, agent_spec, out, controls, options)
+    plan = _plan(manifest, out, controls, options)
     open_pool = interrupts.guarding(_open_pool(plan, reporter, options))
     with interrupts.caught(), reporter.shown(len(plan.episodes)):
         result = run(plan, open_pool)
@@ -83,20 +79,16 @@ def command(manifest: str, agent_spec: str, out: Path | None, **options: Any) ->
     return _EXIT_CODES[result.outcome]
 
 
-def _plan(
-    manifest: str,
-    agent_spec: str,
-    out: Path | None,
-    controls: Controls,
-    options: dict[str, Any],
-) -> Plan:
+def _plan(manifest: str, out: Path | None, controls: Controls, options: dict[str, Any]) -> Plan:
+    spec = asked_spec(options)
+    remote = remote_options(spec, options)
     found = load_manifest(manifest)
     part = Slice.parse(options["part"]) if options["part"] else Slice()
     name = _slug(found.manifest_id) + (f"-{part.part}of{part.parts}" if part.parts > 1 else "")
     return Plan(
         manifest=found,
-        agent_spec=agent_spec,
-        folder=RunFolder(out or Path("results", name, _slug(agent_spec))),
+        agent_spec=spec,
+        folder=RunFolder(out or Path("results", name, _slug(spec))),
         resume=options["resume"],
         agent_changed=options["agent_changed"],
         skip_failed=options["skip_failed"],
@@ -104,12 +96,14 @@ def _plan(
         slice=part,
         max_crashes=options["max_crashes"],
         command=tuple(sys.argv[1:]),
+        remote=remote,
         controls=controls,
     )
 
 
 def _open_pool(plan: Plan, reporter: Reporter, options: dict[str, Any]) -> OpenPool:
-    factory = load_agent(plan.agent_spec)
+    log = str(plan.folder.log) if plan.folder else None
+    factory = load_agent(plan.agent_spec, replace(plan.remote, log=log))
     if options["alone"]:
         return in_process(
             plan.manifest,
@@ -125,7 +119,7 @@ def _open_pool(plan: Plan, reporter: Reporter, options: dict[str, Any]) -> OpenP
 
 def _slug(name: str) -> str:
     """Return a folder name for a manifest id or an agent SPEC."""
-    return re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.") or "run"
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", name)[:_MAX_SLUG].strip("-.") or "run"
 
 
 def _tell(result: RunResult, plan: Plan, reporter: Reporter) -> None:

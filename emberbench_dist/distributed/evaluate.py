@@ -8,6 +8,7 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from emberbench_dist.agents.registry import load_agent
+from emberbench_dist.agents.text import RemoteOptions
 from emberbench_dist.artifacts.run_folder import RunFolder
 from emberbench_dist.distributed.cluster import available_cpus, joined_cluster, local_cluster
 from emberbench_dist.distributed.worker import Setup
@@ -28,6 +29,7 @@ def evaluate_distributed(
     address: str | None = None,
     agent_changed: bool = False,
     steps: bool = True,
+    remote: RemoteOptions | None = None,
     controls: Controls | None = None,
 ) -> RunResult:
     """Play a manifest on `workers` Ray workers (default: one a CPU) into the run folder `out`.
@@ -42,6 +44,7 @@ def evaluate_distributed(
         resume=resume,
         agent_changed=agent_changed,
         steps=steps,
+        remote=remote or RemoteOptions(),
         controls=controls or Controls(),
     )
     result = run(plan, on_ray(plan, workers=workers, address=address))
@@ -56,7 +59,7 @@ def on_ray(plan: Plan, *, workers: int | None = None, address: str | None = None
     """Check the agent here first, where a typo costs milliseconds; return how to open the pool."""
     if workers is not None and workers < 1:
         raise EvaluationError(f"at least one worker is needed, got {workers}")
-    load_agent(plan.agent_spec)
+    load_agent(plan.agent_spec, plan.remote)
     return ray_pool(worker_setup(plan), workers=workers, address=address)
 
 
@@ -92,4 +95,5 @@ def worker_setup(plan: Plan) -> Setup:
         playing=str(folder.playing.resolve()) if folder else None,
         log=str(folder.log.resolve()) if folder else None,
         keep_going=plan.controls.keep_going,
+        remote=plan.remote,
     )

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from emberbench_dist.agents.interface import FreshAgents
 from emberbench_dist.agents.registry import load_agent
+from emberbench_dist.agents.text import RemoteOptions
 from emberbench_dist.artifacts.playing import Notepad
 from emberbench_dist.contract.scenario import Scenario
 from emberbench_dist.evaluation.episode import Failure, Player
@@ -24,7 +25,8 @@ class Setup(NamedTuple):
     """What each worker is built from.
 
     The scenarios; the agent's SPEC (None: verify instead of play) and where code is found; the
-    working folder; and, on the driver's machine, where to note what is played and to print.
+    working folder; on the driver's machine, where to note what is played and to print; and how
+    an agent that is no Python is asked.
     """
 
     scenarios: dict[str, Scenario]
@@ -34,6 +36,7 @@ class Setup(NamedTuple):
     playing: str | None = None
     log: str | None = None
     keep_going: bool = False
+    remote: RemoteOptions = RemoteOptions()
 
 
 class Worker:
@@ -69,7 +72,7 @@ class Worker:
 def _job(setup: Setup, worker: int) -> Job:
     if setup.agent_spec is None:
         return Verifier(setup.scenarios).verify
-    agents = FreshAgents(load_agent(setup.agent_spec))
+    agents = FreshAgents(load_agent(setup.agent_spec, setup.remote))
     player = Player(setup.scenarios, agents, keep_going=setup.keep_going)
     with suppress(OSError):
         if setup.playing is not None:

@@ -10,6 +10,7 @@ from itertools import pairwise
 from pathlib import Path
 from shutil import rmtree
 
+from emberbench_dist.agents.text import RemoteOptions
 from emberbench_dist.artifacts.artifact import Summary, read_summary, write_artifact
 from emberbench_dist.artifacts.durable import remove, replacing
 from emberbench_dist.artifacts.ledger import Ledger
@@ -39,6 +40,7 @@ class Plan:
     slice: Slice = field(default_factory=Slice)
     max_crashes: int = MAX_CRASHES
     command: tuple[str, ...] = ()
+    remote: RemoteOptions = field(default_factory=RemoteOptions)
     controls: Controls = field(default_factory=Controls)
 
     @property
