@@ -1,7 +1,7 @@
 """From an agent SPEC to an agent factory.
 
 A SPEC is a name in the entry-point group `emberbench_dist.agents`, `package.module:factory`,
-`path/to/file.py:factory`, or `command:CMD`, a program.
+`path/to/file.py:factory`, `command:CMD` (a program) or `url:URL` (a server).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _MAX_SHOWN = 1000
 GROUP = "emberbench_dist.agents"
 
-_REMOTE = ("command",)
+REMOTE = ("command", "url")
 _DEFAULTS = RemoteOptions()
 
 
@@ -44,10 +44,10 @@ def known_agents() -> dict[str, EntryPoint]:
     return found
 
 
-def is_remote(spec: str) -> bool:
-    """Say whether a SPEC names something that is asked by text."""
+def is_remote(spec: str, kinds: tuple[str, ...] = REMOTE) -> bool:
+    """Say whether a SPEC names something that is asked by text, of one of some kinds."""
     kind, colon, _ = spec.partition(":")
-    return bool(colon) and kind in _REMOTE
+    return bool(colon) and kind in kinds
 
 
 def load_agent(spec: str, options: RemoteOptions = _DEFAULTS) -> AgentFactory:

@@ -18,6 +18,7 @@ TIMEOUT_SECONDS = 60.0
 # Beyond a day, nobody is waiting; the system's own limits are not far above.
 MAX_TIMEOUT_SECONDS = 86_400.0
 RETRIES = 3
+MAX_RETRIES = 100
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,23 +8,34 @@ from typing import Any, TypeVar
 import click
 
 from emberbench_dist.agents.registry import is_remote
-from emberbench_dist.agents.text import MAX_TIMEOUT_SECONDS, TIMEOUT_SECONDS, RemoteOptions
+from emberbench_dist.agents.text import (
+    MAX_RETRIES,
+    MAX_TIMEOUT_SECONDS,
+    RETRIES,
+    TIMEOUT_SECONDS,
+    RemoteOptions,
+)
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 _DEFAULT = "greedy"
 # Each option that names an agent, and what it puts before its value to make a SPEC.
-_NAMING = {"agent": "", "agent_command": "command:"}
+_NAMING = {"agent": "", "agent_command": "command:", "agent_url": "url:"}
+# Each option that says how to ask, its place in `RemoteOptions`, and what it is for.
+_ASKING = {
+    "agent_timeout": ("timeout_seconds", ("command", "url")),
+    "agent_retries": ("retries", ("url",)),
+    "agent_headers": ("headers_from", ("url",)),
+}
 
 
 def agent_options(command: Command) -> Command:
-    """Add --agent, --agent-command and how to ask to a command."""
+    """Add to a command who plays, and how to ask."""
     command = asking_options(command)
     for option in (
+        click.option("--agent-url", metavar="URL", help="A server: POST of an observation."),
         click.option(
-            "--agent-command",
-            metavar="CMD",
-            help="A program: an observation a line in, a payload a line out.",
+            "--agent-command", metavar="CMD", help="A program: an observation a line on its input."
         ),
         click.option(
             "--agent",
@@ -38,30 +49,50 @@ def agent_options(command: Command) -> Command:
 
 
 def asking_options(command: Command) -> Command:
-    """Add --agent-timeout to a command."""
-    return click.option(
-        "--agent-timeout",
-        metavar="S",
-        type=click.FloatRange(0, MAX_TIMEOUT_SECONDS, min_open=True),
-        help=f"Seconds that a program has for each step.  [default: {TIMEOUT_SECONDS:g}]",
-    )(command)
+    """Add to a command how to ask."""
+    for option in (
+        click.option(
+            "--agent-headers",
+            metavar="NAME",
+            help="Environment variable that holds HTTP headers, one a line.",
+        ),
+        click.option(
+            "--agent-retries",
+            metavar="N",
+            type=click.IntRange(0, MAX_RETRIES),
+            help=f"Retries where a server was not reached or busy.  [default: {RETRIES}]",
+        ),
+        click.option(
+            "--agent-timeout",
+            metavar="S",
+            type=click.FloatRange(0, MAX_TIMEOUT_SECONDS, min_open=True),
+            help=f"Seconds for each answer.  [default: {TIMEOUT_SECONDS:g}]",
+        ),
+    ):
+        command = option(command)
+    return command
 
 
 def asked_spec(options: dict[str, Any]) -> str:
     """Return the SPEC that is asked for, in whichever way."""
     given = {name: options[name] for name in _NAMING if options[name] is not None}
     if len(given) > 1:
-        names = " and ".join(f"--{name.replace('_', '-')}" for name in given)
-        raise click.UsageError(f"{names} both name an agent: give one")
+        raise click.UsageError(f"{' and '.join(map(_flag, given))} name different agents: give one")
     return next((_NAMING[name] + value for name, value in given.items()), _DEFAULT)
 
 
 def remote_options(spec: str, options: dict[str, Any]) -> RemoteOptions:
-    """Return how to ask; refuse what an agent in Python would not heed."""
-    given = {
-        "timeout_seconds": options["agent_timeout"],
-    }
-    given = {name: value for name, value in given.items() if value is not None}
-    if given and not is_remote(spec):
-        raise click.UsageError("--agent-timeout is for --agent-command")
+    """Return how to ask; refuse what the agent would not heed."""
+    given = dict[str, Any]()
+    for name, (place, kinds) in _ASKING.items():
+        if options[name] is None:
+            continue
+        if not is_remote(spec, kinds):
+            suited = " and ".join(f"--agent-{kind}" for kind in kinds)
+            raise click.UsageError(f"{_flag(name)} is for {suited}")
+        given[place] = options[name]
     return RemoteOptions(**given)
+
+
+def _flag(name: str) -> str:
+    return f"--{name.replace('_', '-')}"

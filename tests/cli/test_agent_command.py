@@ -110,10 +110,10 @@ def test_a_program_that_fails_ends_the_run_like_any_agent(manifest):
         (("--agent-command", "./x y"), "agent command './x y': there is no program './x' in this"),
         (("--agent-command", ""), "agent command '' must be a program and its arguments"),
         (("--agent-command", "'"), 'agent command "\'": No closing quotation'),
-        (("--agent-command", "cat", "--agent", "stay"), "--agent and --agent-command both name"),
+        (("--agent-command", "cat", "--agent", "stay"), "--agent and --agent-command name dif"),
         (("--agent-command", "cat", "--agent-timeout", "0"), "Invalid value for '--agent-timeout'"),
         (("--agent-command", "cat", "--agent-timeout", "nan"), "an agent's timeout must be more"),
-        (("--agent-timeout", "3"), "--agent-timeout is for --agent-command"),
+        (("--agent-timeout", "3"), "--agent-timeout is for --agent-command and --agent-url"),
     ],
 )
 def test_bad_input_is_refused_before_anything_is_written(manifest, arguments, message):
