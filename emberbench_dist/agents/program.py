@@ -25,6 +25,8 @@ MAX_LOGGED_BYTES = MIB
 _KEEPER = str(Path(__file__).with_name("keeper.py"))
 # How long a keeper may take, beyond its two graces, to kill, reap and remove.
 _KEEPER_SECONDS = 10.0
+# How long an exit code may take to arrive after the end of the output.
+_EXIT_SECONDS = 2.0
 _CHUNK_BYTES = 64 * 1024
 _TAIL_BYTES = 1000
 _MAX_SHOWN = 300
@@ -110,11 +112,13 @@ class Program:
 
     def _how_it_ended(self) -> str:
         where = "in the middle of its answer" if self._received else "without an answer"
-        self._drain(monotonic() + self._grace)
+        deadline = monotonic() + _EXIT_SECONDS
+        self._drain(deadline)
         try:
-            return f"ended {where}, with exit code {self._keeper.wait(self._grace)}"
+            code = self._keeper.wait(max(0.1, deadline - monotonic()))
         except subprocess.TimeoutExpired:
             return f"closed its standard output {where}"
+        return f"ended {where}, with exit code {code}"
 
     def _last_words(self) -> str:
         line = self._log.last_line()
