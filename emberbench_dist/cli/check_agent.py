@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from contextlib import redirect_stdout
+from typing import Any
 
 import click
 from rich.console import Console
@@ -13,6 +14,7 @@ from rich.text import Text
 
 from emberbench_dist.agents.conformance import STEP_LIMIT, Finding, Report, Verdict, check_agent
 from emberbench_dist.agents.registry import load_agent
+from emberbench_dist.cli.agent_options import asking_options, remote_options
 
 _BREAKS_RULES = 1
 _STYLES = {Verdict.HOLDS: "green", Verdict.BROKEN: "bold red", Verdict.NOT_CHECKED: "yellow"}
@@ -29,13 +31,14 @@ _STYLES = {Verdict.HOLDS: "green", Verdict.BROKEN: "bold red", Verdict.NOT_CHECK
     help="An agent that is silent for so long hangs.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def command(spec: str, step_limit: float, as_json: bool) -> int:  # noqa: FBT001 - click passes it by name
+@asking_options
+def command(spec: str, step_limit: float, as_json: bool, **options: Any) -> int:  # noqa: FBT001 - click passes it by name
     """Play small episodes with the agent SPEC and say which rules it breaks.
 
     Ends with exit code 1 if it breaks any. What the agent prints goes to standard error.
     """
     with redirect_stdout(sys.stderr):
-        factory = load_agent(spec)
+        factory = load_agent(spec, remote_options(spec, options))
     report = check_agent(factory, step_limit=step_limit)
     if as_json:
         findings = [finding.to_dict() for finding in report.findings]

@@ -26,6 +26,7 @@ from programs import (
 from worlds import simulator
 
 from emberbench_dist.agents.command import CommandAgent, split_command
+from emberbench_dist.agents.conformance import RULES, check_agent
 from emberbench_dist.agents.registry import load_agent
 from emberbench_dist.agents.text import MAX_ANSWER_BYTES, RemoteOptions
 from emberbench_dist.errors import (
@@ -121,6 +122,16 @@ def test_an_answer_of_the_largest_size_is_taken(agent):
     size = MAX_ANSWER_BYTES - 1
     asked = agent(shell(f"read seen; head -c {size} /dev/zero; echo; cat"))
     assert len(asked.exchange(b"")) == size
+
+
+@pytest.mark.usefixtures("agent")
+def test_a_program_can_be_checked(tmp_path):
+    """The check plays a program as any agent, finds what it does wrong, and leaves none behind."""
+    plays = python(tmp_path / "west.py", PLAYS)
+    assert check_agent(partial(CommandAgent, plays)).holds == tuple(rule.id for rule in RULES)
+    report = check_agent(partial(CommandAgent, shell("echo Hi!; cat")))
+    assert report.broken == ("returns",)
+    assert "step 0: action payload is not JSON" in str(report)
 
 
 # What a program can see

@@ -73,6 +73,14 @@ class Secretive:
         raise RuntimeError(name)
 
 
+class CannotBeClosed(Greedy):
+    """Raises when it is told that the episode is over."""
+
+    def close(self):
+        """Raise."""
+        raise OSError("busy")
+
+
 class CountsFromOne(Greedy):
     """It takes the first step for step 1."""
 
@@ -204,6 +212,7 @@ BREAKING = [
     ("returns", "presses Ctrl-C", doing(lambda _: raising(KeyboardInterrupt()))),
     ("returns", "raises what has no text", doing(lambda _: raising(misbehaving.SilentError()))),
     ("returns", "raises what has no name", doing(lambda _: raising(misbehaving.NamelessError()))),
+    ("returns", "cannot be closed", CannotBeClosed),
     ("returns", "ends the process", doing(lambda o: len(o.people) == 6 and os._exit(7))),
     ("returns", "is killed", doing(lambda o: o.step == 1 and os.kill(os.getpid(), 9))),
     ("mapping", "returns nothing", spoiling(lambda _o, _a: None)),

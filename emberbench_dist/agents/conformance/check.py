@@ -35,7 +35,7 @@ RULES = (
         4,
         "act is called once a step, in order from step 0 to the end, and answers each time.",
     ),
-    Rule("returns", 6, "The factory and act return: they do not raise, exit or hang."),
+    Rule("returns", 6, "The factory, act and close return: they do not raise, exit or hang."),
     Rule("mapping", 2, "act returns a mapping whose keys are texts, the ids of people."),
     Rule("every-active", 2, "The mapping has exactly one entry for every active person."),
     Rule("no-unknown", 2, "The mapping has no entry for an unknown person."),

@@ -65,6 +65,7 @@ class Witness:
             if agent is None:
                 break
             self._play(agent, Simulator(trial.scenario, trial.seed))
+            self._close(agent)
         self._tell(Event("done"))
 
     def _build(self) -> Agent | None:
@@ -112,6 +113,14 @@ class Witness:
                 self._broken("observation-unchanged", changed)
                 break
 
+    def _close(self, agent: object) -> None:
+        try:
+            close = getattr(agent, "close", None)
+            if callable(close):
+                close()
+        except BaseException as error:  # noqa: BLE001 - as above
+            self._broken("returns", f"close raised {_told(error)}")
+
     def _ask(
         self, agent: Agent, observation: Observation, simulator: Simulator
     ) -> list[Action] | None:
@@ -144,6 +153,7 @@ class Witness:
     def _raised(self, original: Observation, error: str) -> None:
         """Blame the step's number where a new agent answers the same as another step."""
         other = replace(original, step=0 if original.step else 1)
+        agent: Agent | None = None
         try:
             agent = self._factory()
             self._agents.append(agent)
@@ -153,6 +163,8 @@ class Witness:
         else:
             told = f"act raised {error}; a new agent answers the same as step {other.step}"
             self._broken("step-order", told)
+        finally:
+            self._close(agent)
 
     def _judge_accounting(self, agent: Agent) -> None:
         try:
