@@ -10,10 +10,12 @@ import struct
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any, NamedTuple
 
-CERTIFICATE = Path(__file__).with_name("localhost.pem")
+import trustme
+
+AUTHORITY = trustme.CA()
+_CERTIFICATE = AUTHORITY.issue_cert("localhost", "127.0.0.1")
 
 
 class Request(NamedTuple):
@@ -41,7 +43,7 @@ class Server:
         self._context = None
         if secure:
             self._context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-            self._context.load_cert_chain(CERTIFICATE)
+            _CERTIFICATE.configure_cert(self._context)
         self._listening = socket.create_server((host, 0))
         scheme = "https" if secure else "http"
         self.url = f"{scheme}://{host}:{self._listening.getsockname()[1]}/act"

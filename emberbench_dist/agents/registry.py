@@ -15,7 +15,7 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from emberbench_dist.agents.text import RemoteOptions
+from emberbench_dist.agents.remote.text import RemoteOptions
 from emberbench_dist.contract.document import class_name, plain_text
 from emberbench_dist.errors import AgentSpecError
 
@@ -57,7 +57,7 @@ def load_agent(spec: str, options: RemoteOptions = _DEFAULTS) -> AgentFactory:
     """
     if is_remote(spec):
         # Loaded here: whoever plays in Python needs none of it.
-        from emberbench_dist.agents.remote import remote_factory  # noqa: PLC0415
+        from emberbench_dist.agents.remote.factory import remote_factory  # noqa: PLC0415
 
         kind, _, target = spec.partition(":")
         return remote_factory(kind, target, options)

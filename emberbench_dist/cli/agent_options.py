@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import click
 
 from emberbench_dist.agents.registry import is_remote
-from emberbench_dist.agents.text import (
+from emberbench_dist.agents.remote.text import (
     MAX_RETRIES,
     MAX_TIMEOUT_SECONDS,
     RETRIES,

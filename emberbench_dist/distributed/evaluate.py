@@ -8,7 +8,7 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from emberbench_dist.agents.registry import load_agent
-from emberbench_dist.agents.text import RemoteOptions
+from emberbench_dist.agents.remote.text import RemoteOptions
 from emberbench_dist.artifacts.run_folder import RunFolder
 from emberbench_dist.distributed.cluster import available_cpus, joined_cluster, local_cluster
 from emberbench_dist.distributed.worker import Setup

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from emberbench_dist.agents.interface import FreshAgents
 from emberbench_dist.agents.registry import load_agent
-from emberbench_dist.agents.text import RemoteOptions
+from emberbench_dist.agents.remote.text import RemoteOptions
 from emberbench_dist.artifacts.playing import Notepad
 from emberbench_dist.contract.scenario import Scenario
 from emberbench_dist.evaluation.episode import Failure, Player

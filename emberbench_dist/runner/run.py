@@ -10,7 +10,7 @@ from itertools import pairwise
 from pathlib import Path
 from shutil import rmtree
 
-from emberbench_dist.agents.text import RemoteOptions
+from emberbench_dist.agents.remote.text import RemoteOptions
 from emberbench_dist.artifacts.artifact import Summary, read_summary, write_artifact
 from emberbench_dist.artifacts.durable import remove, replacing
 from emberbench_dist.artifacts.ledger import Ledger

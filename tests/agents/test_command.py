@@ -25,10 +25,10 @@ from programs import (
 )
 from worlds import simulator
 
-from emberbench_dist.agents.command import CommandAgent, split_command
 from emberbench_dist.agents.conformance import RULES, check_agent
 from emberbench_dist.agents.registry import load_agent
-from emberbench_dist.agents.text import MAX_ANSWER_BYTES, RemoteOptions
+from emberbench_dist.agents.remote.command import CommandAgent, split_command
+from emberbench_dist.agents.remote.text import MAX_ANSWER_BYTES, RemoteOptions
 from emberbench_dist.errors import (
     AgentSpecError,
     AgentTimeoutError,
@@ -382,7 +382,7 @@ def test_a_killed_evaluator_leaves_no_program(tmp_path):
     place.mkdir()
     command = python(tmp_path / "forks.py", FORKS_AND_HANGS, noted)
     code = (
-        "from programs import *; from emberbench_dist.agents.command import CommandAgent;"
+        "from programs import *; from emberbench_dist.agents.remote.command import CommandAgent;"
         f"CommandAgent.grace_seconds = 0.2; agent = CommandAgent({command!r});"
         "agent.exchange(b'seen')"
     )

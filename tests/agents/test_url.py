@@ -16,12 +16,12 @@ from functools import partial
 import pytest
 from builders import case_id
 from programs import West
-from servers import CERTIFICATE, reply, resets, says, sends_for_ever, serving, west
+from servers import AUTHORITY, reply, resets, says, sends_for_ever, serving, west
 from worlds import simulator
 
 from emberbench_dist.agents.registry import load_agent
-from emberbench_dist.agents.text import MAX_ANSWER_BYTES, RemoteOptions
-from emberbench_dist.agents.url import UrlAgent, endpoint_of, headers_in
+from emberbench_dist.agents.remote.text import MAX_ANSWER_BYTES, RemoteOptions
+from emberbench_dist.agents.remote.url import UrlAgent, endpoint_of, headers_in
 from emberbench_dist.contract.observation import serialize_observation
 from emberbench_dist.errors import (
     AgentSpecError,
@@ -181,7 +181,7 @@ def test_retries_are_bounded(retries):
 def test_a_server_may_say_when_it_is_to_be_asked_again(monkeypatch, retry_after, wait):
     """Seconds or a date, at most a minute; what is neither counts as nothing."""
     waits = []
-    monkeypatch.setattr("emberbench_dist.agents.url.time.sleep", waits.append)
+    monkeypatch.setattr("emberbench_dist.agents.remote.url.time.sleep", waits.append)
     busy = says(reply(status="429 Too Many", headers=f"Retry-After: {retry_after}\r\n"))
     with serving(busy, GOOD) as server:
         UrlAgent(server.url).act(SEEN)
@@ -191,7 +191,7 @@ def test_a_server_may_say_when_it_is_to_be_asked_again(monkeypatch, retry_after,
 def test_waits_grow_to_a_limit(monkeypatch):
     """Without a word of the server, each wait is twice the one before, up to a minute."""
     waits = []
-    monkeypatch.setattr("emberbench_dist.agents.url.time.sleep", waits.append)
+    monkeypatch.setattr("emberbench_dist.agents.remote.url.time.sleep", waits.append)
     with serving(says(reply(status="503 x"))) as server, pytest.raises(RemoteAgentError):
         UrlAgent(server.url, retries=20).act(SEEN)
     assert waits == [0.5, 1, 2, 4, 8, 16, 32] + [60] * 13
@@ -350,14 +350,15 @@ def test_an_endless_answer_takes_bounded_memory():
 def test_a_certificate_that_nobody_trusts_is_refused():
     """The default trusts what the system trusts; the request is not sent, nor tried again."""
     with serving(GOOD, secure=True) as server:
-        with pytest.raises(RemoteAgentError, match="is not trusted: self-signed"):
+        with pytest.raises(RemoteAgentError, match="is not trusted: unable to get local issuer"):
             UrlAgent(server.url, headers={"Authorization": SECRET}).act(SEEN)
         assert (server.connections, server.requests) == (1, [])
 
 
 def test_a_certificate_for_another_name_is_refused():
     """A trusted certificate does not make another host trusted."""
-    trust = ssl.create_default_context(cafile=str(CERTIFICATE))
+    trust = ssl.create_default_context()
+    AUTHORITY.configure_trust(trust)
     with serving(GOOD, secure=True, host="127.0.0.2") as server:
         with pytest.raises(RemoteAgentError, match="certificate is not trusted: IP address mis"):
             UrlAgent(server.url, context=trust).act(SEEN)
@@ -366,7 +367,8 @@ def test_a_certificate_for_another_name_is_refused():
 
 def test_a_certificate_can_be_trusted():
     """Who brings a context says whom to trust."""
-    trust = ssl.create_default_context(cafile=str(CERTIFICATE))
+    trust = ssl.create_default_context()
+    AUTHORITY.configure_trust(trust)
     with serving(west, secure=True) as server:
         assert UrlAgent(server.url, context=trust).act(SEEN) == {"a": "west"}
         named = server.url.replace("127.0.0.1", "localhost")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from commands import dist_eval as call
 from programs import West
-from servers import CERTIFICATE, reply, says, serving, west
+from servers import AUTHORITY, reply, says, serving, west
 
 from emberbench_dist.runner.evaluate import evaluate
 
@@ -28,13 +28,15 @@ def files(folder):
 
 def test_workers_ask_the_server_with_the_headers(dist_eval, tmp_path, manifest):
     """On Ray the bytes are the same, the variable is read there, and its value is nowhere."""
+    trusted = tmp_path / "trusted.pem"
+    AUTHORITY.cert_pem.write_to_path(trusted)
     with serving(west, secure=True) as server:
         done = dist_eval(
             *(manifest, "--agent-url", server.url, "--agent-headers", "MODEL_HEADERS"),
             *("--workers", "2", "--out", "here"),
             env={
                 "MODEL_HEADERS": f"Authorization: Bearer {SECRET}",
-                "SSL_CERT_FILE": str(CERTIFICATE),
+                "SSL_CERT_FILE": str(trusted),
             },
         )
     assert done.returncode == 0, done.stderr

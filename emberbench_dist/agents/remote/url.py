@@ -16,8 +16,8 @@ from http import HTTPStatus
 from http.client import responses
 from urllib.parse import urlsplit
 
-from emberbench_dist.agents.post import Endpoint, NotConnectedError, Reply, post
-from emberbench_dist.agents.text import RETRIES, TIMEOUT_SECONDS, TextAgent
+from emberbench_dist.agents.remote.post import Endpoint, NotConnectedError, Reply, post
+from emberbench_dist.agents.remote.text import RETRIES, TIMEOUT_SECONDS, TextAgent
 from emberbench_dist.contract.actions import ActionOutput
 from emberbench_dist.contract.document import class_name, shown
 from emberbench_dist.contract.observation import Observation

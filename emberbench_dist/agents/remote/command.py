@@ -8,8 +8,8 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-from emberbench_dist.agents.program import Program
-from emberbench_dist.agents.text import TIMEOUT_SECONDS, TextAgent
+from emberbench_dist.agents.remote.program import Program
+from emberbench_dist.agents.remote.text import TIMEOUT_SECONDS, TextAgent
 from emberbench_dist.errors import AgentSpecError, RemoteAgentError
 
 # All that a program's environment has beside HOME and TMPDIR, which are its own folder. Without

@@ -15,7 +15,7 @@ from pathlib import Path
 from time import monotonic
 from typing import IO
 
-from emberbench_dist.agents.text import MAX_ANSWER_BYTES, MIB
+from emberbench_dist.agents.remote.text import MAX_ANSWER_BYTES, MIB
 from emberbench_dist.contract.document import shown
 from emberbench_dist.errors import AgentTimeoutError, RemoteAgentError
 

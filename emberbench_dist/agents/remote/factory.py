@@ -1,15 +1,13 @@
-"""Agents that need no Python of the evaluator's, and how SPEC and options name them."""
+"""How SPEC and options name an agent that is a program or a server."""
 
 from __future__ import annotations
 
 from functools import partial
 
-from emberbench_dist.agents.command import CommandAgent, split_command
 from emberbench_dist.agents.interface import AgentFactory
-from emberbench_dist.agents.text import RemoteOptions, TextAgent
-from emberbench_dist.agents.url import UrlAgent, endpoint_of, headers_in
-
-__all__ = ["CommandAgent", "RemoteOptions", "TextAgent", "UrlAgent", "remote_factory"]
+from emberbench_dist.agents.remote.command import CommandAgent, split_command
+from emberbench_dist.agents.remote.text import RemoteOptions
+from emberbench_dist.agents.remote.url import UrlAgent, endpoint_of, headers_in
 
 
 def remote_factory(kind: str, target: str, options: RemoteOptions) -> AgentFactory:

@@ -11,7 +11,7 @@ from http.client import HTTPConnection, HTTPException, IncompleteRead
 from time import monotonic
 from typing import Any, NamedTuple
 
-from emberbench_dist.agents.text import MAX_ANSWER_BYTES, MIB
+from emberbench_dist.agents.remote.text import MAX_ANSWER_BYTES, MIB
 from emberbench_dist.contract.document import class_name
 from emberbench_dist.errors import AgentTimeoutError, RemoteAgentError
 
