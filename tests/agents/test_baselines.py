@@ -13,15 +13,9 @@ from hypothesis import strategies as st
 from strategies import scenario_documents, seeds
 from worlds import random_document, scenario, simulator
 
-from emberbench_dist.agents import baselines
-from emberbench_dist.agents.baselines import (
-    Counting,
-    ExitField,
-    Greedy,
-    Shuffle,
-    Stay,
-    WindingExitField,
-)
+from emberbench_dist.agents.baselines import Counting, Greedy, Shuffle, Stay
+from emberbench_dist.agents.baselines import greedy as greedy_module
+from emberbench_dist.agents.baselines.greedy import ExitField, WindingExitField
 from emberbench_dist.agents.execution import ReportsExecution
 from emberbench_dist.contract.actions import Action, check_actions
 from emberbench_dist.contract.observation import parse_observation, serialize_observation
@@ -144,7 +138,7 @@ def test_both_fields_of_greedy_are_the_same(size, monkeypatch):
         burning = tuple(sorted(set(cells) - set(world.obstacles)))[:: rng.randrange(2, 9)]
         rounds = ExitField(world, burning)
         winding = replace(grid, neighbours=_neighbours(grid))
-        monkeypatch.setattr(baselines, "grid_of", lambda _, grid=winding: grid)
+        monkeypatch.setattr(greedy_module, "grid_of", lambda _, grid=winding: grid)
         search = WindingExitField(world, burning)
         monkeypatch.undo()
         inside = [cell for cell in cells if cell not in world.obstacles and cell not in burning]
@@ -172,12 +166,12 @@ def floods(monkeypatch):
     """Count how often the exits' field is computed."""
     made = []
 
-    class CountedField(baselines.ExitField):
+    class CountedField(ExitField):
         def __init__(self, *arguments):
             made.append(arguments)
             super().__init__(*arguments)
 
-    monkeypatch.setattr(baselines, "ExitField", CountedField)
+    monkeypatch.setattr(greedy_module, "ExitField", CountedField)
     return made
 
 
