@@ -1,6 +1,8 @@
 """The built-in agents."""
 
+from emberbench_dist.agents.baselines.fire_aware import FireAware
+from emberbench_dist.agents.baselines.flow import Flow
 from emberbench_dist.agents.baselines.greedy import Greedy
 from emberbench_dist.agents.baselines.plain import Counting, Shuffle, Stay
 
-__all__ = ["Counting", "Greedy", "Shuffle", "Stay"]
+__all__ = ["Counting", "FireAware", "Flow", "Greedy", "Shuffle", "Stay"]
