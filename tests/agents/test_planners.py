@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from strategies import scenario_documents, seeds
 from worlds import random_document, scenario, simulator
 
-from emberbench_dist.agents.baselines import FireAware, Flow, Greedy
+from emberbench_dist.agents.baselines import FireAware, Flow, Greedy, Reserve
 from emberbench_dist.agents.conformance import check_agent
 from emberbench_dist.agents.fields import Forecast
 from emberbench_dist.contract.actions import Action, check_actions
@@ -20,7 +20,7 @@ from emberbench_dist.simulator.grid import board, cells_of, grid_of
 from emberbench_dist.simulator.record import record_episode
 from emberbench_dist.simulator.simulator import Simulator
 
-PLANNERS = [FireAware, Flow]
+PLANNERS = [FireAware, Flow, Reserve]
 
 
 def evacuated(agent, world, seed=1):
@@ -181,3 +181,80 @@ def test_flow_lets_nobody_walk_into_each_other():
     for seed in range(10):
         world = parse_scenario(random_document(random.Random(seed), 12, 50, max_steps=30))
         assert "blocked_cycle" not in evacuated(Flow, world, seed)[1]
+
+
+# reserve
+
+
+@pytest.mark.parametrize(
+    "drawing",
+    [
+        "a . # . .\n. . . . E\nb . # . .",
+        "a b # . .\nc d . . E\nf g # . .",
+        "E1 a b . c d . . . E2\n# # # . # # # # # #",
+        ". a . b .\nc # E # d\n. f . g .",
+    ],
+)
+def test_reserve_queues(drawing):
+    """At doors, in corridors and around exits all get out and nobody is ever refused."""
+    out, outcomes = evacuated(Reserve, scenario(drawing))
+    people = len(scenario(drawing).people)
+    assert out == people
+    assert set(outcomes) <= {"moved", "stayed"}
+
+
+def test_greedy_does_not_queue():
+    """What the test above says of reserve is not so for everybody."""
+    assert "blocked_conflict" in evacuated(Greedy, scenario("a . # .\n. . . E\nb . # ."))[1]
+
+
+def test_reserve_follows_into_a_cell_that_is_left():
+    """People in a row all move at once, each into the cell of the one before."""
+    given = first_actions(Reserve, "a b c . E")
+    assert given == dict.fromkeys("abc", "east")
+
+
+def test_reserve_takes_the_exit_with_the_shorter_queue():
+    """Whoever would wait longer at the near exit walks to the far one."""
+    drawing = "E1 a b c . . . E2\n#  d e f . . . #\n#  g h i . . . #"
+    greedy, planned = (record_episode(scenario(drawing), 1, a().act) for a in (Greedy, Reserve))
+    assert len(planned.steps) < len(greedy.steps)
+    exits = {person.exit for step in planned.steps for person in step.evacuations}
+    assert exits == {"E1", "E2"}
+
+
+def test_reserve_goes_around_the_fire_to_come():
+    """What fire-aware does for one, reserve does for all."""
+    assert first_actions(Reserve, CLOSING) == {"a": "east"}
+    assert evacuated(Reserve, scenario(CLOSING))[0] == 1
+
+
+def test_who_is_cut_off_steps_aside():
+    """Somebody without a way out makes way for somebody who has one."""
+    drawing = "b a . E1\n# . # #\n# # # #"
+    play, agent = simulator(drawing), Reserve()
+    seen = play.observe()
+    assert evacuated(Reserve, scenario(drawing))[0] == 2
+    assert agent.act(seen) == {"a": "east", "b": "east"}
+
+
+@pytest.mark.parametrize("size", [8, 16])
+def test_reserve_never_meets_or_swaps(size):
+    """In crowded random worlds no action fails but by somebody who has no plan."""
+    for seed in range(4):
+        world = random_document(
+            random.Random(seed), size, 5 * size, probability=0.6, enter_fire="blocked"
+        )
+        outcomes = set(evacuated(Reserve, parse_scenario(world), seed)[1])
+        assert outcomes <= {"moved", "stayed", "blocked_occupied"}
+
+
+@given(document=scenario_documents(max_limit=40), seed=seeds)
+def test_only_people_without_a_plan_are_in_the_way(document, seed):
+    """Nothing but somebody who has no way out, and cannot step aside, keeps a plan from working."""
+    play, agent = Simulator(parse_scenario(document), seed), Reserve()
+    while not play.state.terminated:
+        record = play.step(agent.act(play.observe()))
+        assert set(record.outcomes) <= {"moved", "stayed", "blocked_occupied"}
+        if len(agent._plans) == len(record.active):
+            assert "blocked_occupied" not in record.outcomes
