@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from strategies import scenario_documents, seeds
 from worlds import random_document, scenario, simulator
 
-from emberbench_dist.agents.baselines import FireAware, Flow, Greedy, Reserve
+from emberbench_dist.agents.baselines import FireAware, Flow, Greedy, Lookahead, Reserve
 from emberbench_dist.agents.conformance import check_agent
 from emberbench_dist.agents.fields import Forecast
 from emberbench_dist.contract.actions import Action, check_actions
@@ -20,7 +20,7 @@ from emberbench_dist.simulator.grid import board, cells_of, grid_of
 from emberbench_dist.simulator.record import record_episode
 from emberbench_dist.simulator.simulator import Simulator
 
-PLANNERS = [FireAware, Flow, Reserve]
+PLANNERS = [FireAware, Flow, Lookahead, Reserve]
 
 
 def evacuated(agent, world, seed=1):
@@ -181,6 +181,27 @@ def test_flow_lets_nobody_walk_into_each_other():
     for seed in range(10):
         world = parse_scenario(random_document(random.Random(seed), 12, 50, max_steps=30))
         assert "blocked_cycle" not in evacuated(Flow, world, seed)[1]
+
+
+# lookahead
+
+
+def test_lookahead_knows_who_wins():
+    """Of two who want one cell, the one who would be refused does not try."""
+    assert set(first_actions(Greedy, "a . b\n# E #").values()) == {"east", "west"}
+    assert first_actions(Lookahead, "a . b\n# E #") == {"a": "east", "b": "stay"}
+
+
+def test_lookahead_steps_out_of_the_next_fire_only():
+    """It leaves a cell that may ignite in this step, and sees nothing of the step after."""
+    assert first_actions(Lookahead, "E * a . .") == {"a": "east"}
+    assert first_actions(Lookahead, "E * a . .", interval=2) == {"a": "stay"}
+    assert first_actions(Lookahead, "E * . a .") == {"a": "stay"}
+
+
+def test_lookahead_leaves_with_the_fire_at_the_exit():
+    """An exit that ignites in this step still lets somebody out."""
+    assert first_actions(Lookahead, "* E a . E2") == {"a": "west"}
 
 
 # reserve
