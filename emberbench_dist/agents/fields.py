@@ -15,6 +15,9 @@ FAR: Final = 2**31  # the distance of what no path reaches
 
 Field = Sequence[int]  # for each cell, its distance
 
+# No forecast looks further ahead, in steps: it would take memory, and tell nobody anything new.
+_FORESEEN: Final = 500
+
 # Between the worst case, which may close every path, and a fire that stands still.
 _PACES: Final = (1, 2, 4, FAR)
 
@@ -117,7 +120,8 @@ class Forecast:
         stride, interval, spreads = self._grid.stride, seen.rules.spread_interval, 0
         fire = board(map(self._grid.cell, seen.burning))
         yield fire
-        for step in range(seen.step + 1, seen.rules.max_steps + 1):
+        last = min(seen.rules.max_steps, seen.step + _FORESEEN) if pace < FAR else seen.step
+        for step in range(seen.step + 1, last + 1):
             if step % interval == 0:
                 spreads += 1
                 if spreads % pace == 0:

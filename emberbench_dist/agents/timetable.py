@@ -61,12 +61,15 @@ class Timetable:
     def __init__(self, observation: Observation) -> None:
         """Start with nothing reserved."""
         self._world, self._now = observation.map, observation.step
-        self.end = observation.rules.max_steps
         grid = grid_of(observation.map)
         self._exits, self._size = grid.exits, len(grid.terrain)
+        # No queue is longer than all cells, and no path.
+        self.end = min(observation.rules.max_steps, self._now + 2 * self._size)
         self._taken: dict[int, Plan] = {}  # by time * size + cell
-        # For each exit and time the first time from then on at which nobody leaves.
-        self._slots = {exit: list(range(self.end + 2)) for exit in grid.exits}
+        # For each exit and number of steps from now the first number from then on at which
+        # nobody leaves.
+        steps = self.end - self._now
+        self._slots = {exit: list(range(steps + 2)) for exit in grid.exits}
         self.waiting: set[Cell] = set()  # where people stand who have no plan yet
 
     def is_free(self, cell: Cell, time: int) -> bool:
@@ -77,10 +80,11 @@ class Timetable:
         """Keep all others from where the plan is when, and from its exit when it is out."""
         for time, cell in enumerate(plan.cells, plan.since):
             self._taken[time * self._size + cell] = plan
-        slots, time = self._slots[plan.exit], plan.out
-        while time >= self._now and slots[time] == plan.out:
-            slots[time] = slots[plan.out + 1]
-            time -= 1
+        slots = self._slots[plan.exit]
+        out = steps = plan.out - self._now
+        while steps >= 0 and slots[steps] == out:
+            slots[steps] = slots[out + 1]
+            steps -= 1
 
     def block(self, cell: Cell, time: int) -> None:
         """Let nobody else be at a cell at a time."""
@@ -88,8 +92,8 @@ class Timetable:
 
     def soonest(self, start: Cell, exit: Cell, field: Field) -> int:
         """Return when somebody could be out at best, by what `exit` has free; `FAR` for never."""
-        arrival = self._now + field[start]
-        return self._slots[exit][arrival] if arrival <= self.end else FAR
+        steps = field[start]
+        return self._now + self._slots[exit][steps] if self._now + steps <= self.end else FAR
 
     def search(
         self, start: Cell, exit: Cell, field: Field, forecast: Forecast, end: int
@@ -102,22 +106,21 @@ class Timetable:
         soonest = self.soonest(start, exit, field)
         if soonest > end:
             return None
-        slots, size, horizon = self._slots[exit], self._size, self._now + WINDOW
-        first = self._now * size + start
+        now, slots, size, latest = self._now, self._slots[exit], self._size, end - self._now
+        first = now * size + start
         came = {first: first}
-        buckets: list[list[int]] = [[] for _ in range(end + 1)]
-        buckets[soonest].append(first)
-        for out in range(soonest, end + 1):
-            bucket = buckets[out]
+        buckets: list[list[int]] = [[] for _ in range(latest + 1)]  # by steps until one is out
+        buckets[soonest - now].append(first)
+        for out, bucket in enumerate(buckets):
             while bucket:
                 key = bucket.pop()
                 cell = key % size
-                if cell == exit or key >= horizon * size:
-                    return Plan(self._now, self._traced(key, came), exit, out)
-                arrival = key // size + 1
+                if cell == exit or key >= (now + WINDOW) * size:
+                    return Plan(now, self._traced(key, came), exit, now + out)
+                arrival = key // size + 1 - now
                 for near in self._moves(key, exit, field, forecast, came):
                     left = arrival + field[near]
-                    if left <= end and slots[left] <= end:
+                    if left <= latest and slots[left] <= latest:
                         came[key - cell + size + near] = key
                         buckets[max(out, slots[left])].append(key - cell + size + near)
         return None

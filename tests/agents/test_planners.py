@@ -94,6 +94,13 @@ def test_alone_and_without_fire_all_are_as_quick_as_greedy(agent, width, seed):
     assert len(planned.steps) == len(plain.steps)
 
 
+@pytest.mark.parametrize("agent", PLANNERS)
+def test_an_episode_may_last_for_ever(agent):
+    """What is planned does not grow with the number of steps that are allowed."""
+    world = scenario("a . b . E\n. . . . .\n* . . . .", interval=10**6, max_steps=10**12)
+    assert evacuated(agent, world)[0] == 2
+
+
 # The forecast
 
 
