@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import random
+import re
+import tomllib
 from dataclasses import replace
+from pathlib import Path
 
 import plain_policies
 import pytest
@@ -13,10 +16,12 @@ from hypothesis import strategies as st
 from strategies import scenario_documents, seeds
 from worlds import random_document, scenario, simulator
 
+from emberbench_dist.agents import baselines
 from emberbench_dist.agents.baselines import Counting, Greedy, Shuffle, Stay
 from emberbench_dist.agents.baselines import greedy as greedy_module
 from emberbench_dist.agents.baselines.greedy import ExitField, WindingExitField
 from emberbench_dist.agents.execution import ReportsExecution
+from emberbench_dist.agents.registry import load_agent
 from emberbench_dist.contract.actions import Action, check_actions
 from emberbench_dist.contract.observation import parse_observation, serialize_observation
 from emberbench_dist.contract.scenario import parse_scenario
@@ -24,6 +29,7 @@ from emberbench_dist.simulator.grid import _neighbours, grid_of
 from emberbench_dist.simulator.record import record_episode
 from emberbench_dist.simulator.simulator import Simulator
 
+ROOT = Path(__file__).resolve().parents[2]
 PLAIN = {
     Stay: lambda: plain_policies.stay,
     Greedy: lambda: plain_policies.greedy,
@@ -72,6 +78,16 @@ def test_every_answer_is_valid_model_output(agent, document, seed):
         assert tuple(given) == seen.active
         assert {type(action) for action in given.values()} == {Action}
         play.step(given)
+
+
+def test_every_baseline_is_registered_and_explained():
+    """Each has a name in the project's entry points, and a section in docs/baselines.md."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    entries = project["project"]["entry-points"]["emberbench_dist.agents"]
+    found = {name: load_agent(target) for name, target in entries.items()}
+    assert sorted(agent.__name__ for agent in found.values()) == baselines.__all__
+    page = (ROOT / "docs" / "baselines.md").read_text()
+    assert sorted(re.findall(r"^## `(.*)`$", page, re.MULTILINE)) == sorted(found)
 
 
 @pytest.mark.parametrize("agent", AGENTS)
