@@ -101,6 +101,17 @@ def test_an_episode_may_last_for_ever(agent):
     assert evacuated(agent, world)[0] == 2
 
 
+@pytest.mark.parametrize("agent", PLANNERS)
+def test_a_later_observation_is_answered_as_well(agent):
+    """Somebody who is not asked at every step still answers for whom they see."""
+    play, player = simulator("a b " + ". " * 20 + "E"), agent()
+    for asked in range(15):
+        if asked in {1, 13}:
+            seen = play.observe()
+            assert player.act(seen) == agent().act(seen)
+        play.step(dict.fromkeys(play.active, "east"))
+
+
 # The forecast
 
 

@@ -66,14 +66,17 @@ class Reserve:
     def _kept(
         self, observation: Observation, outlook: Outlook, places: dict[str, Cell]
     ) -> dict[str, tuple[int, Plan]]:
-        """Return the plans that went as planned and are still safe; none at times."""
+        """Return the plans that went as planned and are still safe; none every few steps."""
         now = observation.step
         if now % REFRESH == 0:
             return {}
         return {
             person: (level, plan)
             for person, (level, plan) in self._plans.items()
-            if plan.at(now) == places.get(person) and plan.holds(now, outlook[level])
+            if person in places
+            and plan.at(now) == places[person]
+            and plan.at(now + 1) is not None
+            and plan.holds(now, outlook[level])
         }
 
 
