@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -15,11 +16,12 @@ from emberbench_dist.agents.conformance import check_agent
 from emberbench_dist.agents.fields import Forecast
 from emberbench_dist.contract.actions import Action, check_actions
 from emberbench_dist.contract.observation import parse_observation, serialize_observation
-from emberbench_dist.contract.scenario import parse_scenario
+from emberbench_dist.contract.scenario import load_scenario, parse_scenario
 from emberbench_dist.simulator.grid import board, cells_of, grid_of
 from emberbench_dist.simulator.record import record_episode
 from emberbench_dist.simulator.simulator import Simulator
 
+ROOT = Path(__file__).resolve().parents[2]
 PLANNERS = [FireAware, Flow, Lookahead, Reserve]
 
 
@@ -167,11 +169,12 @@ def test_fire_aware_passes_before_the_fire_arrives():
     assert first_actions(FireAware, "a . . E1\n. # # #\n. . . .\n* # # #") == {"a": "east"}
 
 
-def test_fire_aware_hopes_where_the_worst_case_leaves_no_path():
+@pytest.mark.parametrize("agent", [FireAware, Reserve])
+def test_hope_is_left_where_the_worst_case_leaves_no_path(agent):
     """A stochastic fire may be slower than the worst case, so nobody freezes; no other can."""
     drawing = "a . . E1*\n. . . #\n. * . E2"
-    assert first_actions(FireAware, drawing)["a"] == "stay"
-    assert first_actions(FireAware, drawing, probability=0.1)["a"] != "stay"
+    assert first_actions(agent, drawing)["a"] == "stay"
+    assert first_actions(agent, drawing, probability=0.1)["a"] != "stay"
 
 
 # flow
@@ -239,6 +242,14 @@ def test_reserve_queues(drawing):
     out, outcomes = evacuated(Reserve, scenario(drawing))
     people = len(scenario(drawing).people)
     assert out == people
+    assert set(outcomes) <= {"moved", "stayed"}
+
+
+def test_reserve_empties_a_lobby():
+    """Of a crowd that fills a room all get out before the fire, and nobody is in another's way."""
+    world = load_scenario(ROOT / "manifests" / "scenarios" / "lobby-24x13.json")
+    out, outcomes = evacuated(Reserve, world)
+    assert out == len(world.people)
     assert set(outcomes) <= {"moved", "stayed"}
 
 
