@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import random
+import re
+import tomllib
 from dataclasses import replace
+from pathlib import Path
 
 import plain_policies
 import pytest
@@ -14,15 +17,11 @@ from strategies import scenario_documents, seeds
 from worlds import random_document, scenario, simulator
 
 from emberbench_dist.agents import baselines
-from emberbench_dist.agents.baselines import (
-    Counting,
-    ExitField,
-    Greedy,
-    Shuffle,
-    Stay,
-    WindingExitField,
-)
+from emberbench_dist.agents.baselines import Counting, Greedy, Shuffle, Stay
+from emberbench_dist.agents.baselines import greedy as greedy_module
+from emberbench_dist.agents.baselines.greedy import ExitField, WindingExitField
 from emberbench_dist.agents.execution import ReportsExecution
+from emberbench_dist.agents.registry import load_agent
 from emberbench_dist.contract.actions import Action, check_actions
 from emberbench_dist.contract.observation import parse_observation, serialize_observation
 from emberbench_dist.contract.scenario import parse_scenario
@@ -30,6 +29,7 @@ from emberbench_dist.simulator.grid import _neighbours, grid_of
 from emberbench_dist.simulator.record import record_episode
 from emberbench_dist.simulator.simulator import Simulator
 
+ROOT = Path(__file__).resolve().parents[2]
 PLAIN = {
     Stay: lambda: plain_policies.stay,
     Greedy: lambda: plain_policies.greedy,
@@ -78,6 +78,16 @@ def test_every_answer_is_valid_model_output(agent, document, seed):
         assert tuple(given) == seen.active
         assert {type(action) for action in given.values()} == {Action}
         play.step(given)
+
+
+def test_every_baseline_is_registered_and_explained():
+    """Each has a name in the project's entry points, and a section in docs/baselines.md."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    entries = project["project"]["entry-points"]["emberbench_dist.agents"]
+    found = {name: load_agent(target) for name, target in entries.items()}
+    assert sorted(agent.__name__ for agent in found.values()) == baselines.__all__
+    page = (ROOT / "docs" / "baselines.md").read_text()
+    assert sorted(re.findall(r"^## `(.*)`$", page, re.MULTILINE)) == sorted(found)
 
 
 @pytest.mark.parametrize("agent", AGENTS)
@@ -144,7 +154,7 @@ def test_both_fields_of_greedy_are_the_same(size, monkeypatch):
         burning = tuple(sorted(set(cells) - set(world.obstacles)))[:: rng.randrange(2, 9)]
         rounds = ExitField(world, burning)
         winding = replace(grid, neighbours=_neighbours(grid))
-        monkeypatch.setattr(baselines, "grid_of", lambda _, grid=winding: grid)
+        monkeypatch.setattr(greedy_module, "grid_of", lambda _, grid=winding: grid)
         search = WindingExitField(world, burning)
         monkeypatch.undo()
         inside = [cell for cell in cells if cell not in world.obstacles and cell not in burning]
@@ -172,12 +182,12 @@ def floods(monkeypatch):
     """Count how often the exits' field is computed."""
     made = []
 
-    class CountedField(baselines.ExitField):
+    class CountedField(ExitField):
         def __init__(self, *arguments):
             made.append(arguments)
             super().__init__(*arguments)
 
-    monkeypatch.setattr(baselines, "ExitField", CountedField)
+    monkeypatch.setattr(greedy_module, "ExitField", CountedField)
     return made
 
 
