@@ -122,6 +122,19 @@ class Accounts(Greedy):
         return StepExecution(input_tokens=7, cost_usd=0.5, model="stub")
 
 
+class AccountsAndFailsOnce(Accounts):
+    """Fail in step 1 on a map of `TRIGGER` columns, the first time only."""
+
+    def act(self, observation):
+        """Act, or raise."""
+        if observation.map.width == TRIGGER and observation.step == 1:
+            mark = Path("failed")
+            if not mark.exists():
+                mark.touch()
+                raise ValueError("not yet")
+        return super().act(observation)
+
+
 def takes_an_argument(name):
     """Be no factory."""
     raise AssertionError(name)

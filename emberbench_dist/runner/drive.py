@@ -9,6 +9,7 @@ from pathlib import Path
 
 from emberbench_dist.artifacts.ledger import Ledger
 from emberbench_dist.artifacts.playing import Playing, read_note, read_notes
+from emberbench_dist.evaluation.accounting import LostAttempt, execution_record
 from emberbench_dist.evaluation.episode import EpisodeResult, Failure, Outcome
 from emberbench_dist.evaluation.manifest import Manifest
 from emberbench_dist.runner.pool import Event, Finished, Joined, Lost, Pool
@@ -106,6 +107,7 @@ class Drive:
                 self._look_for_stall()
         finally:
             self._commit()
+            self._give_up()
 
     def _goes_on(self) -> bool:
         under_way = self.schedule.in_flight > 0 if self.interrupted else not self.schedule.done
@@ -170,10 +172,17 @@ class Drive:
         playing = note.episode if note else None
         if self.playing is not None:
             (self.playing / str(worker)).unlink(missing_ok=True)
+        lost = [_lost(episode, "died", note) for episode in self.schedule.begun(worker, playing)]
         crash = self.schedule.lost(worker, charged=charged, playing=playing)
-        if crash is not None:
-            self.ledger.record_crash(crash.episode)
+        if crash is not None or lost:
+            self.ledger.record_crash(crash.episode if crash else None, lost)
         return crash
+
+    def _give_up(self) -> None:
+        """Note what is being played although nobody waits for it any more."""
+        if self.schedule.in_flight:
+            lost = [_lost(note.episode, "interrupted", note) for note in self._running()]
+            self.ledger.record_crash(None, lost)
 
     def _crashed(self, crash: Crash, reason: str) -> Failure:
         episode = self.manifest.episode(crash.episode)
@@ -212,3 +221,10 @@ class Drive:
             running=self._running(),
             note=note,
         )
+
+
+def _lost(episode: int, reason: str, note: Playing | None) -> LostAttempt:
+    """Return an attempt that was lost; its time is known only where it was being played."""
+    if note is None or note.episode != episode:
+        return LostAttempt(episode, reason)
+    return LostAttempt(episode, reason, execution_record(note.seconds))

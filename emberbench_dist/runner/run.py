@@ -16,6 +16,7 @@ from emberbench_dist.artifacts.ledger import Ledger
 from emberbench_dist.artifacts.run_folder import RunFolder
 from emberbench_dist.artifacts.tables import TABLE
 from emberbench_dist.errors import ClusterError, LedgerError, RunFolderError
+from emberbench_dist.evaluation.accounting import Spent
 from emberbench_dist.evaluation.episode import Failure
 from emberbench_dist.evaluation.manifest import Manifest
 from emberbench_dist.evaluation.slices import Slice
@@ -53,8 +54,9 @@ class RunResult:
 
     `outcome` is complete, failed (the agent), crashed (workers) or interrupted; `problem` tells
     in one line what ended it. `summary` speaks of the artifact, `committed` of the ledger,
-    `played` and `seconds` of this session. `artifact` and `traces` hold the bytes where there
-    is no folder.
+    `played` and `seconds` of this session; `spent` is what all committed episodes have cost, `lost`
+    what the attempts that brought no result have. `artifact` and `traces` hold the bytes where
+    there is no folder.
     """
 
     outcome: str
@@ -66,6 +68,8 @@ class RunResult:
     failure: Failure | None
     problem: str
     folder: Path | None
+    spent: Spent = field(default_factory=Spent)
+    lost: Spent = field(default_factory=Spent)
     artifact: bytes = b""
     traces: bytes = b""
 
@@ -157,7 +161,7 @@ def _play(plan: Plan, ledger: Ledger, open_pool: OpenPool) -> RunResult:
         with suppress(RunFolderError):  # a full disk has no room for this either
             session.end(INTERRUPTED if isinstance(error, KeyboardInterrupt) else CRASHED)
         raise
-    session.end(result.outcome)
+    session.end(result.outcome, {"spent": result.spent.to_dict(), "lost": result.lost.to_dict()})
     return result
 
 
@@ -247,6 +251,8 @@ def _finish(plan: Plan, ledger: Ledger, drive: Drive, problem: str) -> RunResult
         failure=failure,
         problem=problem or (str(failure) if failure else ""),
         folder=plan.folder.path if plan.folder else None,
+        spent=ledger.spent(),
+        lost=ledger.lost(),
         artifact=artifact,
         traces=traces,
     )

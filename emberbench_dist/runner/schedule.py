@@ -117,6 +117,14 @@ class Schedule:
         elif len(episodes) >= self._size:
             self._size = min(self._size * _GROWTH, MAX_BATCH)
 
+    def begun(self, worker: WorkerId, playing: int | None) -> range:
+        """Return what a worker had begun of its oldest batch, as far as `playing` tells."""
+        queue = self._queues.get(worker)
+        episodes = queue[0].episodes if queue else range(0)
+        if playing is not None and playing in episodes:
+            return range(episodes.start, playing + 1)
+        return episodes if len(episodes) == 1 else range(0)
+
     def lost(self, worker: WorkerId, *, charged: bool, playing: int | None = None) -> Crash | None:
         """Note that a worker is gone; say which episode is to blame, if one was alone with it.
 
