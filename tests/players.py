@@ -114,6 +114,15 @@ class Slow(Greedy):
         return super().act(observation)
 
 
+class Waits(Greedy):
+    """Wait for a second before each step, as for a model elsewhere."""
+
+    def act(self, observation):
+        """Sleep, then act."""
+        time.sleep(1.0)
+        return super().act(observation)
+
+
 class Accounts(Greedy):
     """Report what each step cost."""
 

@@ -14,7 +14,12 @@ from emberbench_dist.agents.registry import load_agent
 from emberbench_dist.artifacts.run_folder import RunFolder
 from emberbench_dist.cli.interrupts import EXIT_INTERRUPTED, Interrupts
 from emberbench_dist.cli.progress import Reporter, print_summary
-from emberbench_dist.cli.workers import on_ray, require_consistent, worker_options
+from emberbench_dist.cli.workers import (
+    concurrency_option,
+    on_ray,
+    require_consistent,
+    worker_options,
+)
 from emberbench_dist.evaluation.manifest import load_manifest
 from emberbench_dist.evaluation.slices import Slice
 from emberbench_dist.runner.drive import Controls
@@ -45,6 +50,7 @@ _EXIT_CODES = {"complete": 0, "failed": 1, "crashed": 3, "interrupted": EXIT_INT
 @click.option("--resume", is_flag=True, help="Go on with the run in the folder.")
 @click.option("--agent-changed", is_flag=True, help="Resume although the agent SPEC differs.")
 @worker_options
+@concurrency_option
 @click.option("--slice", "part", metavar="I/N", help="Play only part I of N of the manifest.")
 @click.option("--keep-going", is_flag=True, help="Play on after an episode failed; exit 1.")
 @click.option("--skip-failed", is_flag=True, help="With --resume: leave failed episodes alone.")
@@ -103,6 +109,7 @@ def _plan(
         steps=not options["no_steps"],
         slice=part,
         max_crashes=options["max_crashes"],
+        concurrency=options["concurrency"],
         command=tuple(sys.argv[1:]),
         controls=controls,
     )
@@ -116,6 +123,7 @@ def _open_pool(plan: Plan, reporter: Reporter, options: dict[str, Any]) -> OpenP
             factory,
             folder=plan.folder,
             keep_going=plan.controls.keep_going,
+            concurrency=plan.concurrency,
         )
     # Loaded here: only a distributed run pays for it.
     from emberbench_dist.distributed.evaluate import worker_setup  # noqa: PLC0415

@@ -35,6 +35,17 @@ def worker_options(command: Command) -> Command:
     return command
 
 
+concurrency_option = click.option(
+    "--concurrency",
+    metavar="K",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Episodes that each worker plays at once, in threads, for agents that wait for a model "
+    "elsewhere. They share working folder, environment and global random generators.",
+)
+
+
 def require_consistent(options: dict[str, Any]) -> None:
     """Refuse options that contradict each other."""
     if options["alone"] and (options["address"] or options["workers"]):

@@ -28,6 +28,7 @@ def evaluate_distributed(
     address: str | None = None,
     agent_changed: bool = False,
     steps: bool = True,
+    concurrency: int = 1,
     controls: Controls | None = None,
 ) -> RunResult:
     """Play a manifest on `workers` Ray workers (default: one a CPU) into the run folder `out`.
@@ -42,6 +43,7 @@ def evaluate_distributed(
         resume=resume,
         agent_changed=agent_changed,
         steps=steps,
+        concurrency=concurrency,
         controls=controls or Controls(),
     )
     result = run(plan, on_ray(plan, workers=workers, address=address))
@@ -56,6 +58,8 @@ def on_ray(plan: Plan, *, workers: int | None = None, address: str | None = None
     """Check the agent here first, where a typo costs milliseconds; return how to open the pool."""
     if workers is not None and workers < 1:
         raise EvaluationError(f"at least one worker is needed, got {workers}")
+    if plan.concurrency < 1:
+        raise EvaluationError(f"at least one episode is played at once, got {plan.concurrency}")
     load_agent(plan.agent_spec)
     return ray_pool(worker_setup(plan), workers=workers, address=address)
 
@@ -92,4 +96,5 @@ def worker_setup(plan: Plan) -> Setup:
         playing=str(folder.playing.resolve()) if folder else None,
         log=str(folder.log.resolve()) if folder else None,
         keep_going=plan.controls.keep_going,
+        concurrency=plan.concurrency,
     )

@@ -27,8 +27,9 @@ _NODE_LOSS = ("its node has died", "node was terminated", "preempted", "raylet d
 class RayPool:
     """A number of workers, each one actor process on one CPU.
 
-    `workers` None is one for each CPU of the cluster, also of nodes that join later. `fresh`
-    gives every batch a process of its own. `gone` says what of Ray itself has died.
+    Each works on as many batches at once as its setup says. `workers` None is one for each CPU of
+    the cluster, also of nodes that join later. `fresh` gives every batch a process of its own.
+    `gone` says what of Ray itself has died.
     """
 
     linger = _LINGER_SECONDS
@@ -43,7 +44,9 @@ class RayPool:
     ) -> None:
         """Ask for the actors; they join as they get ready."""
         self._setup = ray.put(setup)
-        self._actor_class = ray.remote(num_cpus=1, max_restarts=0, max_task_retries=0)(Worker)
+        actor_class: Any = ray.remote(num_cpus=1, max_restarts=0, max_task_retries=0)(Worker)
+        # Above 1 each call has a thread of Ray's own; 1 stays in the main thread.
+        self._actor_class = actor_class.options(max_concurrency=setup.concurrency)
         self._fixed = workers
         self._fresh = fresh
         self._gone = gone
@@ -71,10 +74,12 @@ class RayPool:
         if waiting and ready:
             more, _ = ray.wait(waiting, num_returns=len(waiting), timeout=0)
             ready += more
-        # In the order of submission: answers of one worker come in its order.
+        # In the order of submission: answers of one worker come in its order. What it answered
+        # before it died is not lost with it.
         arrived = set(ready)
-        in_order = [call for call in calls if call in arrived]
-        return [event for call in in_order for event in self._receive(call)]
+        answers = [(call, _answer(call)) for call in calls if call in arrived]
+        answers.sort(key=lambda entry: isinstance(entry[1], Exception))
+        return [event for call, answer in answers for event in self._receive(call, answer)]
 
     def note(self) -> str:
         """Say how many workers wait for a place, once they have waited for some seconds."""
@@ -112,22 +117,21 @@ class RayPool:
         self._actors[worker] = actor
         self._calls[actor.ready.remote()] = (worker, time.monotonic())
 
-    def _receive(self, call: Any) -> Iterator[Event]:
-        """Yield the answer; nothing where the worker was found dead by an earlier call."""
+    def _receive(self, call: Any, answer: Any) -> Iterator[Event]:
+        """Tell of an answer; of nothing where the worker was found dead by an earlier call."""
         if call not in self._calls:
             return
+        position = self._of(self._calls[call][0]).index(call)
         worker, starting_since = self._calls.pop(call)
         is_batch = starting_since is None
-        try:
-            answer = ray.get(call)
-        except exceptions.RayError as error:
-            yield self._replace(worker, error, started=is_batch)
+        if isinstance(answer, Exception):
+            yield self._replace(worker, answer, started=is_batch)
             return
         if not is_batch:
             self._failed_starts = 0
             yield Joined(worker)
             return
-        yield Finished(worker, pickle.loads(answer))  # noqa: S301 - from our own worker
+        yield Finished(worker, pickle.loads(answer), position)  # noqa: S301 - from our own worker
         if self._fresh:
             ray.kill(self._actors[worker])
             self._forget(worker)
@@ -145,9 +149,21 @@ class RayPool:
         self._start()
         return Lost(worker, reason, charged=started and not node_loss)
 
+    def _of(self, worker: WorkerId) -> list[Any]:
+        """Return the calls of a worker, the oldest first."""
+        return [call for call, (whose, _) in self._calls.items() if whose == worker]
+
     def _forget(self, worker: WorkerId) -> None:
         self._actors.pop(worker, None)
         self._calls = {call: who for call, who in self._calls.items() if who[0] != worker}
+
+
+def _answer(call: Any) -> Any:
+    """Return what a call has answered, or the error with which its worker was lost."""
+    try:
+        return ray.get(call)
+    except exceptions.RayError as error:
+        return error
 
 
 def _cpus(resources: Callable[[], dict[str, float]]) -> int:

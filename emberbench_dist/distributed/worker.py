@@ -24,7 +24,8 @@ class Setup(NamedTuple):
     """What each worker is built from.
 
     The scenarios; the agent's SPEC (None: verify instead of play) and where code is found; the
-    working folder; and, on the driver's machine, where to note what is played and to print.
+    working folder; on the driver's machine, where to note what is played and to print; whether to
+    go on after a failure, and how many batches to work on at once.
     """
 
     scenarios: dict[str, Scenario]
@@ -34,6 +35,7 @@ class Setup(NamedTuple):
     playing: str | None = None
     log: str | None = None
     keep_going: bool = False
+    concurrency: int = 1
 
 
 class Worker:
@@ -53,7 +55,7 @@ class Worker:
         return os.getpid()
 
     def work(self, items: bytes, budget: float) -> bytes:
-        """Work through a pickled batch; return its answers pickled.
+        """Work through a pickled batch, in the thread of this call; return its answers pickled.
 
         What an agent raised goes back as text, which any process can read.
         """

@@ -10,6 +10,7 @@ from hashlib import sha256
 from itertools import pairwise
 from pathlib import Path
 from struct import pack
+from threading import Lock
 from time import perf_counter
 from types import TracebackType
 from typing import NamedTuple
@@ -108,7 +109,11 @@ Outcome = EpisodeResult | Failure
 
 
 class Player:
-    """Play episodes one after the other, each with a fresh agent in the same surroundings."""
+    """Play episodes one after the other, each with a fresh agent in the same surroundings.
+
+    Several threads may play at once, and then share these: they are put back whenever an episode
+    begins while no other is being played.
+    """
 
     def __init__(
         self,
@@ -126,6 +131,8 @@ class Player:
         self._keep_going = keep_going
         self.note: Callable[[int | None], None] = lambda _: None
         self._surroundings = Surroundings()
+        self._playing = 0
+        self._lock = Lock()
 
     def play(self, episodes: Iterable[Episode], budget: float) -> list[Outcome]:
         """Play in order until all are done, one fails, or `budget` seconds have passed.
@@ -141,16 +148,29 @@ class Player:
             if (failed and not self._keep_going) or perf_counter() - started >= budget:
                 break
         self.note(None)
-        self._surroundings.restore()
+        self._enter(0)
         return outcomes
 
+    def _enter(self, playing: int) -> None:
+        """Put the surroundings back if no other thread plays; count `playing` in."""
+        with self._lock:
+            if not self._playing:
+                self._surroundings.restore()
+            self._playing += playing
+
+    def _leave(self) -> None:
+        with self._lock:
+            self._playing -= 1
+
     def _play(self, episode: Episode) -> Outcome:
-        self._surroundings.restore()
+        self._enter(1)
         run = _Play(episode, self._scenarios[episode.scenario_id])
         try:
             return run.play(self._agents)
         except BaseException as error:  # noqa: BLE001 - SystemExit and the like are the agent's
             return _failure(episode, run.step, error, run.execution())
+        finally:
+            self._leave()
 
 
 class _Play:

@@ -28,7 +28,7 @@ from emberbench_dist.runner.session import COMPLETE, CRASHED, FAILED, INTERRUPTE
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a run is asked to do."""
+    """What a run is asked to do; each worker plays `concurrency` episodes at once."""
 
     manifest: Manifest
     agent_spec: str
@@ -39,6 +39,7 @@ class Plan:
     steps: bool = True
     slice: Slice = field(default_factory=Slice)
     max_crashes: int = MAX_CRASHES
+    concurrency: int = 1
     command: tuple[str, ...] = ()
     controls: Controls = field(default_factory=Controls)
 
@@ -170,7 +171,9 @@ def _schedule(plan: Plan, ledger: Ledger, pending: list[range]) -> Schedule:
     crashes = {
         episode: count for episode, count in ledger.crashes().items() if count < plan.max_crashes
     }
-    return Schedule(pending, max_crashes=plan.max_crashes, crashes=crashes)
+    return Schedule(
+        pending, max_crashes=plan.max_crashes, crashes=crashes, concurrency=plan.concurrency
+    )
 
 
 def _drive(drive: Drive, open_pool: OpenPool, folder: RunFolder | None) -> str:
