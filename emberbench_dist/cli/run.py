@@ -15,7 +15,7 @@ from emberbench_dist.artifacts.run_folder import RunFolder
 from emberbench_dist.cli.interrupts import EXIT_INTERRUPTED, Interrupts
 from emberbench_dist.cli.progress import Reporter, print_summary
 from emberbench_dist.cli.workers import (
-    concurrency_option,
+    load_options,
     on_ray,
     require_consistent,
     worker_options,
@@ -50,7 +50,7 @@ _EXIT_CODES = {"complete": 0, "failed": 1, "crashed": 3, "interrupted": EXIT_INT
 @click.option("--resume", is_flag=True, help="Go on with the run in the folder.")
 @click.option("--agent-changed", is_flag=True, help="Resume although the agent SPEC differs.")
 @worker_options
-@concurrency_option
+@load_options
 @click.option("--slice", "part", metavar="I/N", help="Play only part I of N of the manifest.")
 @click.option("--keep-going", is_flag=True, help="Play on after an episode failed; exit 1.")
 @click.option("--skip-failed", is_flag=True, help="With --resume: leave failed episodes alone.")
@@ -110,6 +110,7 @@ def _plan(
         slice=part,
         max_crashes=options["max_crashes"],
         concurrency=options["concurrency"],
+        max_in_flight=options["max_in_flight"],
         command=tuple(sys.argv[1:]),
         controls=controls,
     )
@@ -128,7 +129,10 @@ def _open_pool(plan: Plan, reporter: Reporter, options: dict[str, Any]) -> OpenP
     # Loaded here: only a distributed run pays for it.
     from emberbench_dist.distributed.evaluate import worker_setup  # noqa: PLC0415
 
-    return on_ray(worker_setup(plan), options, reporter.say)
+    setup = worker_setup(plan)._replace(
+        cpus=options["cpus_per_worker"] or 1.0, gpus=options["gpus_per_worker"] or 0.0
+    )
+    return on_ray(setup, options, reporter.say)
 
 
 def _slug(name: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import ray
@@ -16,20 +16,22 @@ from emberbench_dist.errors import ClusterError
 from emberbench_dist.runner.pool import Event, Finished, Joined, Lost
 from emberbench_dist.runner.schedule import WorkerId
 
+_RAY: Any = ray  # where it has no types
 _MAX_FAILED_STARTS = 3
 _LINGER_SECONDS = 0.2
 _PATIENCE_SECONDS = 5.0
 _GROWTH_SECONDS = 3.0
+_TOLERANCE = 1e-9
 # Lost with its node, not by its own doing: nothing is charged to an episode.
 _NODE_LOSS = ("its node has died", "node was terminated", "preempted", "raylet died")
 
 
 class RayPool:
-    """A number of workers, each one actor process on one CPU.
+    """A number of workers, each one actor process.
 
-    Each works on as many batches at once as its setup says. `workers` None is one for each CPU of
-    the cluster, also of nodes that join later. `fresh` gives every batch a process of its own.
-    `gone` says what of Ray itself has died.
+    A setup says what each takes of the cluster and how many batches it works on at once. `workers`
+    None is as many as fit, also on nodes that join later. `fresh` gives every batch a process of
+    its own. `gone` says what of Ray itself has died.
     """
 
     linger = _LINGER_SECONDS
@@ -44,9 +46,14 @@ class RayPool:
     ) -> None:
         """Ask for the actors; they join as they get ready."""
         self._setup = ray.put(setup)
-        actor_class: Any = ray.remote(num_cpus=1, max_restarts=0, max_task_retries=0)(Worker)
-        # Above 1 each call has a thread of Ray's own; 1 stays in the main thread.
-        self._actor_class = actor_class.options(max_concurrency=setup.concurrency)
+        self._needs = {"CPU": setup.cpus, "GPU": setup.gpus} if setup.gpus else {"CPU": setup.cpus}
+        actor_class: Any = ray.remote(max_restarts=0, max_task_retries=0)(Worker)
+        self._actor_class = actor_class.options(
+            num_cpus=setup.cpus,
+            num_gpus=setup.gpus,
+            # Above 1 each call has a thread of Ray's own; 1 stays in the main thread.
+            max_concurrency=setup.concurrency,
+        )
         self._fixed = workers
         self._fresh = fresh
         self._gone = gone
@@ -87,10 +94,27 @@ class RayPool:
         if time.monotonic() - min(starting, default=float("inf")) < _PATIENCE_SECONDS:
             return ""
         total, placed = len(self._actors), len(self._actors) - len(starting)
-        free, cpus = _cpus(ray.available_resources), _cpus(ray.cluster_resources)
-        return (
-            f"{placed} of {total} workers placed: each needs 1 CPU, "
-            f"the cluster has {cpus} and {free} free"
+        return f"{placed} of {total} workers placed: {self._lacks()}"
+
+    def require_place(self) -> None:
+        """Raise `ClusterError` where nothing but waiting would come of it: no worker fits."""
+        if not self._fitting():
+            raise ClusterError(f"no worker fits on this machine: {self._lacks()}")
+
+    def _lacks(self) -> str:
+        has, free = _RAY.cluster_resources(), _RAY.available_resources()
+        parts = [
+            f"{need:g} {name}, the cluster has {has.get(name, 0):g} and {free.get(name, 0):g} free"
+            for name, need in self._needs.items()
+        ]
+        return f"each needs {'; '.join(parts)}"
+
+    def _fitting(self) -> int:
+        """Return how many workers the nodes have room for."""
+        nodes = [node["Resources"] for node in _RAY.nodes() if node["Alive"]]
+        return sum(
+            int(min(node.get(name, 0) / need for name, need in self._needs.items()) + _TOLERANCE)
+            for node in nodes
         )
 
     def close(self) -> None:
@@ -101,13 +125,13 @@ class RayPool:
         self._calls.clear()
 
     def _grow(self) -> None:
-        """Keep as many actors as were asked for, or as the cluster has CPUs by now."""
+        """Keep as many actors as were asked for, or as fit by now."""
         if time.monotonic() < self._next_growth:
             return
         self._next_growth = time.monotonic() + _GROWTH_SECONDS
         if gone := self._gone():
             raise ClusterError(f"Ray has died: {gone} is gone")
-        wanted = self._fixed or max(1, _cpus(ray.cluster_resources))
+        wanted = self._fixed or max(1, self._fitting())
         for _ in range(wanted - len(self._actors)):
             self._start()
 
@@ -164,10 +188,6 @@ def _answer(call: Any) -> Any:
         return ray.get(call)
     except exceptions.RayError as error:
         return error
-
-
-def _cpus(resources: Callable[[], dict[str, float]]) -> int:
-    return int(resources().get("CPU", 0))
 
 
 def _is_node_loss(error: Exception) -> bool:

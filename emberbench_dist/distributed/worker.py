@@ -25,7 +25,7 @@ class Setup(NamedTuple):
 
     The scenarios; the agent's SPEC (None: verify instead of play) and where code is found; the
     working folder; on the driver's machine, where to note what is played and to print; whether to
-    go on after a failure, and how many batches to work on at once.
+    go on after a failure, how many batches to work on at once, and what that takes of the cluster.
     """
 
     scenarios: dict[str, Scenario]
@@ -36,6 +36,8 @@ class Setup(NamedTuple):
     log: str | None = None
     keep_going: bool = False
     concurrency: int = 1
+    cpus: float = 1.0
+    gpus: float = 0.0
 
 
 class Worker:

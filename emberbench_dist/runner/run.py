@@ -28,7 +28,10 @@ from emberbench_dist.runner.session import COMPLETE, CRASHED, FAILED, INTERRUPTE
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a run is asked to do; each worker plays `concurrency` episodes at once."""
+    """What a run is asked to do.
+
+    Each worker plays `concurrency` episodes at once, all together no more than `max_in_flight`.
+    """
 
     manifest: Manifest
     agent_spec: str
@@ -40,6 +43,7 @@ class Plan:
     slice: Slice = field(default_factory=Slice)
     max_crashes: int = MAX_CRASHES
     concurrency: int = 1
+    max_in_flight: int | None = None
     command: tuple[str, ...] = ()
     controls: Controls = field(default_factory=Controls)
 
@@ -172,7 +176,11 @@ def _schedule(plan: Plan, ledger: Ledger, pending: list[range]) -> Schedule:
         episode: count for episode, count in ledger.crashes().items() if count < plan.max_crashes
     }
     return Schedule(
-        pending, max_crashes=plan.max_crashes, crashes=crashes, concurrency=plan.concurrency
+        pending,
+        max_crashes=plan.max_crashes,
+        crashes=crashes,
+        concurrency=plan.concurrency,
+        max_in_flight=plan.max_in_flight,
     )
 
 

@@ -8,6 +8,7 @@ and a slow episode never holds up the ones behind it.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
@@ -47,7 +48,7 @@ class Schedule:
     The lowest failure decides: nothing at or above it is started any more, everything below it
     still is. Episodes that shared a batch with a worker's death are suspects and are tried
     alone; only a death alone is charged, and `max_crashes` of them are final. A worker works on
-    its `concurrency` oldest batches at once.
+    its `concurrency` oldest batches at once, and all together on no more than `max_in_flight`.
     """
 
     def __init__(
@@ -58,6 +59,7 @@ class Schedule:
         crashes: Mapping[int, int] | None = None,
         first_size: int = 1,
         concurrency: int = 1,
+        max_in_flight: int | None = None,
     ) -> None:
         """Plan the ascending ranges of `pending`."""
         self._pending = [(span.start, span.stop) for span in pending]
@@ -68,6 +70,7 @@ class Schedule:
         self._size = first_size
         self._short = first_size > 1
         self._concurrency = concurrency
+        self._max_in_flight = max_in_flight or sys.maxsize
         self._queues: dict[WorkerId, list[Batch]] = {}
         self.limit: int | None = None
         heapify(self._pending)
@@ -95,6 +98,8 @@ class Schedule:
         """Return the next batch for a worker, or None where it has enough."""
         queue = self._queues[worker]
         if queue and queue[0].alone:
+            return None
+        if len(queue) < self._concurrency and self._in_play() >= self._max_in_flight:
             return None
         if self._has_suspect():
             if queue:
@@ -168,9 +173,13 @@ class Schedule:
         is_second = self._short and self._left > self._size * self._lanes()
         return self._concurrency * (2 if is_second else 1)
 
+    def _in_play(self) -> int:
+        """Return how many batches are being worked on."""
+        return sum(min(len(queue), self._concurrency) for queue in self._queues.values())
+
     def _lanes(self) -> int:
-        """Return how many batches are worked on at once."""
-        return self._concurrency * len(self._queues)
+        """Return how many batches can be worked on at once."""
+        return min(self._concurrency * len(self._queues), self._max_in_flight)
 
     def _take(self) -> range:
         start, stop = heappop(self._pending)

@@ -17,11 +17,20 @@ class Fleet:
 
     `pending` maps episodes to seconds. A poisonous episode ends its worker's process, a failing
     one its batch. Each True of `losses` takes a worker away in the middle of a batch it starts.
-    Each worker plays its `concurrency` oldest batches at once.
+    Each worker plays its `concurrency` oldest batches at once, all together no more than `most`.
     """
 
     def __init__(
-        self, schedule, pending, workers, *, poison=(), failing=(), losses=(), concurrency=1
+        self,
+        schedule,
+        pending,
+        workers,
+        *,
+        poison=(),
+        failing=(),
+        losses=(),
+        concurrency=1,
+        most=MAX_EVENTS,
     ):
         """Let `workers` workers join as soon as it is played."""
         self.schedule = schedule
@@ -29,6 +38,7 @@ class Fleet:
         self.poison, self.failing = set(poison), set(failing)
         self.losses = iter(losses)
         self.concurrency = concurrency
+        self.most = most
         self.finished = Counter()
         self.charges = Counter()
         self.failed = set()
@@ -74,6 +84,8 @@ class Fleet:
                 if len(queue) <= self.concurrency:
                     self._start(worker, batch)
         assert self.schedule.in_flight == sum(map(len, self.queues.values()))
+        playing = sum(min(len(queue), self.concurrency) for queue in self.queues.values())
+        assert playing <= self.most, "no more than the most are in play"
 
     def _check(self, batch, queue):
         """Check a batch against everything that is promised of it."""

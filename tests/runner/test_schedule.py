@@ -60,15 +60,17 @@ def test_every_episode_below_the_lowest_failure_is_finished_once(data):
     poison, failing = data.draw(some_of(episodes)), data.draw(some_of(episodes))
     failing -= poison
     at_once = data.draw(st.sampled_from([1, 1, 2, 5]))
+    most = data.draw(st.sampled_from([1, 3, 1000]))
     first_size = data.draw(st.sampled_from([1, 1, 4, 100]))
     fleet = Fleet(
-        Schedule(pending, first_size=first_size, concurrency=at_once),
+        Schedule(pending, first_size=first_size, concurrency=at_once, max_in_flight=most),
         {episode: data.draw(seconds) for episode in episodes},
         data.draw(st.integers(1, 4)),
         poison=poison,
         failing=failing,
         losses=data.draw(st.lists(st.booleans(), max_size=12)),
         concurrency=at_once,
+        most=most,
     ).play()
     lowest = min(poison | failing, default=max(episodes) + 1)
     assert fleet.limit == (lowest if poison | failing else float("inf"))
@@ -128,6 +130,14 @@ def test_slow_episodes_go_one_at_a_time_to_whoever_is_free():
 def test_slow_episodes_keep_every_thread_busy(count, rounds):
     """Of episodes of one second, 4 workers with 64 threads play 256 a second, to the last."""
     assert uniform(count, 1.0, 4, concurrency=64).seconds == rounds
+
+
+@pytest.mark.parametrize(("most", "seconds"), [(1, 60.0), (5, 12.0), (7, 9.0), (100, 8.0)])
+def test_a_bound_on_what_is_in_flight_is_used_up(most, seconds):
+    """As many episodes as are allowed are in play all the time, over all workers together."""
+    schedule = Schedule([range(60)], concurrency=2, max_in_flight=most)
+    durations = dict.fromkeys(range(60), 1.0)
+    assert Fleet(schedule, durations, 4, concurrency=2, most=most).play().seconds == seconds
 
 
 def test_mixed_episodes_do_not_let_threads_wait_for_each_other():
