@@ -114,12 +114,34 @@ class Slow(Greedy):
         return super().act(observation)
 
 
+class Waits(Greedy):
+    """Wait for a second before each step, as for a model elsewhere."""
+
+    def act(self, observation):
+        """Sleep, then act."""
+        time.sleep(1.0)
+        return super().act(observation)
+
+
 class Accounts(Greedy):
     """Report what each step cost."""
 
     def last_execution(self):
         """Report a constant."""
         return StepExecution(input_tokens=7, cost_usd=0.5, model="stub")
+
+
+class AccountsAndFailsOnce(Accounts):
+    """Fail in step 1 on a map of `TRIGGER` columns, the first time only."""
+
+    def act(self, observation):
+        """Act, or raise."""
+        if observation.map.width == TRIGGER and observation.step == 1:
+            mark = Path("failed")
+            if not mark.exists():
+                mark.touch()
+                raise ValueError("not yet")
+        return super().act(observation)
 
 
 def takes_an_argument(name):

@@ -12,7 +12,7 @@ The word after a block's language says what becomes of it:
 | `python NAME`, `json NAME` | saves it under that name |
 
 The blocks of a page share a folder and run in order. In expected output a line `...` stands for
-any lines; speed, white space and the lines of tables are not compared.
+any lines; speed, time, white space and the lines of tables are not compared.
 """
 
 from __future__ import annotations
@@ -51,7 +51,10 @@ SETUP = {"scripts/test", ". .venv/bin/activate"}
 FENCE = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\[[^\]]*\]\(([^)]*)\)")
 HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
-RATE = re.compile(r"[\d.,]+(?= episodes/s)|(?<=episodes/s │ )[\d.,]+")
+RATE = re.compile(
+    r"[\d.,]+(?= episodes/s)|(?<=episodes/s │ )[\d.,]+|"
+    r"(?<=time in episodes │ )[\d.,]+|(?<=spent: )[\d.,]+|(?<=attempts, )[\d.,]+"
+)
 PROGRESS = re.compile(r"\d+ of \d+ episodes(?:, .*)?")
 BOX = re.compile("[─━┏┓└┘┡┩┳╇┴]+")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from threading import Lock
 from typing import Protocol, cast
 
 from emberbench_dist.agents.execution import ReportsExecution, StepExecution
@@ -91,13 +92,15 @@ class FreshAgents:
     """Build a new agent for each episode and refuse any that was returned before.
 
     Reuse is detected by identity: every agent is kept alive, so identities stay unique for as
-    long as this object lives. Use one per evaluation run (model interface, section 4).
+    long as this object lives. Use one per evaluation run (model interface, section 4), from any
+    number of threads.
     """
 
     def __init__(self, factory: AgentFactory) -> None:
         """Build agents with `factory`, called without arguments."""
         self._factory = factory
         self._earlier: dict[int, object] = {}
+        self._lock = Lock()
 
     def __call__(self) -> EpisodePolicy:
         """Return a new agent, bound to the next episode; `EvaluationError` for any other object."""
@@ -106,10 +109,13 @@ class FreshAgents:
             raise EvaluationError(
                 f"the agent factory returned {class_name(agent)}, which has no act() method"
             )
-        if id(agent) in self._earlier:
+        with self._lock:
+            known = len(self._earlier)
+            self._earlier[id(agent)] = agent
+            is_new = len(self._earlier) > known
+        if not is_new:
             raise EvaluationError(
                 "the agent factory returned an agent of an earlier episode; "
                 "it must build a new one each time it is called"
             )
-        self._earlier[id(agent)] = agent
         return EpisodePolicy(agent)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import sqlite3
+import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
+from shutil import copyfile
 
 from emberbench_dist.errors import DiskFullError, LedgerError, RunFolderError
 
 Connection = sqlite3.Connection
 
 APPLICATION_ID = 0x454D4252  # "EMBR"
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 _BUSY_SECONDS = 60.0
 _HEADER_BYTES = 100
 _SCHEMA = """
@@ -34,9 +36,13 @@ CREATE TABLE failures (
     attempts INTEGER NOT NULL
 ) STRICT;
 CREATE TABLE crashes (episode INTEGER PRIMARY KEY, count INTEGER NOT NULL) STRICT;
+CREATE TABLE lost (
+    attempt INTEGER PRIMARY KEY, episode INTEGER NOT NULL, reason TEXT NOT NULL,
+    execution BLOB NOT NULL
+) STRICT;
 CREATE TABLE sessions (
     session INTEGER PRIMARY KEY, started REAL NOT NULL, updated REAL NOT NULL,
-    committed INTEGER NOT NULL
+    committed INTEGER NOT NULL, spent TEXT NOT NULL
 ) STRICT;
 """
 
@@ -128,7 +134,22 @@ def connect_read_only(path: Path) -> Connection:
         return sqlite3.connect(address, uri=True, timeout=_BUSY_SECONDS, isolation_level=None)
 
 
-def needs_recovery(connection: Connection) -> bool:
+@contextmanager
+def recovered(path: Path) -> Iterator[Connection]:
+    """Open a database for reading; what a dying driver left is rolled back, in a copy."""
+    with ExitStack() as stack:
+        connection = connect_read_only(path)
+        if _needs_recovery(connection):
+            connection.close()
+            copy = Path(stack.enter_context(tempfile.TemporaryDirectory())) / path.name
+            copyfile(path, copy)
+            copyfile(f"{path}-journal", f"{copy}-journal")
+            connection = connect(copy)
+        stack.callback(disconnect, connection)
+        yield connection
+
+
+def _needs_recovery(connection: Connection) -> bool:
     """Say whether a driver died within a commit, which only a writer can roll back."""
     try:
         connection.execute("PRAGMA user_version").fetchone()
@@ -172,5 +193,5 @@ def explaining(name: str) -> Iterator[None]:
             text = f"{name}: the disk is full; make room and go on with --resume"
             raise DiskFullError(text) from error
         raise LedgerError(f"{name}: cannot be read or written: {error}") from error
-    except (sqlite3.Error, UnicodeDecodeError) as error:
+    except (sqlite3.Error, ValueError) as error:  # text or JSON that is none
         raise LedgerError(f"{name}: is damaged or no ledger: {error}") from error

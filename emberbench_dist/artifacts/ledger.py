@@ -7,13 +7,11 @@ planned minus committed, so resume has no state of its own. Each row is sealed b
 
 from __future__ import annotations
 
-import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from itertools import islice, pairwise
 from pathlib import Path
-from shutil import copyfile
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -21,15 +19,15 @@ from emberbench_dist.artifacts import durable
 from emberbench_dist.artifacts.database import (
     Connection,
     connect,
-    connect_read_only,
     create_database,
     disconnect,
     explaining,
-    needs_recovery,
+    recovered,
     require_ours,
 )
 from emberbench_dist.contract.canonical import canonical_json, sha256_hex
 from emberbench_dist.errors import LedgerError
+from emberbench_dist.evaluation.accounting import LostAttempt, Spent
 from emberbench_dist.evaluation.episode import HALF, EpisodeResult, Failure, seals
 from emberbench_dist.evaluation.metrics import Metrics
 from emberbench_dist.evaluation.packing import Totals
@@ -40,6 +38,7 @@ _COLUMNS = ", ".join(EpisodeResult._fields)
 _MARKS = ", ".join("?" * len(EpisodeResult._fields))
 _INSERT = f"INSERT INTO episodes ({_COLUMNS}) VALUES ({_MARKS}) ON CONFLICT (episode) DO NOTHING"  # noqa: S608 - constants
 SELECT_ROWS = f"SELECT {_COLUMNS} FROM episodes"  # noqa: S608 - constants
+_INSERT_LOST = "INSERT INTO lost (episode, reason, execution) VALUES (?, ?, ?)"
 _EVERY = 2**63 - 1
 
 
@@ -69,6 +68,7 @@ class Ledger:
         self._connection = connection
         self._name = name
         self._session: int | None = None
+        self._spent = Spent()
 
     @classmethod
     def create(
@@ -101,19 +101,8 @@ class Ledger:
     def reading(cls, path: Path) -> Iterator[Ledger]:
         """Open a ledger without writing a byte, also during a run and after a crash."""
         require_ours(path)
-        with ExitStack() as stack:
-            connection = connect_read_only(path)
-            if needs_recovery(connection):
-                # What a dying driver left is rolled back, in a copy.
-                connection.close()
-                scratch = stack.enter_context(tempfile.TemporaryDirectory())
-                copy = Path(scratch) / path.name
-                copyfile(path, copy)
-                copyfile(f"{path}-journal", f"{copy}-journal")
-                connection = connect(copy)
-            ledger = cls(connection, str(path))
-            stack.callback(ledger.close)
-            yield ledger
+        with recovered(path) as connection:
+            yield cls(connection, str(path))
 
     def close(self) -> None:
         """Close the file; a driver's leaves no journal beside it."""
@@ -140,9 +129,10 @@ class Ledger:
         with self._transaction("session"):
             self._connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", meta.items())
             cursor = self._connection.execute(
-                "INSERT INTO sessions (started, updated, committed) VALUES (?, ?, 0)", (now, now)
+                "INSERT INTO sessions (started, updated, committed, spent) VALUES (?, ?, 0, ?)",
+                (now, now, Spent().to_json()),
             )
-        self._session = cursor.lastrowid
+        self._session, self._spent = cursor.lastrowid, Spent()
 
     def commit(self, results: Iterable[EpisodeResult], failures: Iterable[Failure] = ()) -> int:
         """Make results and failures durable in one transaction; return how many were new.
@@ -151,17 +141,20 @@ class Ledger:
         """
         rows = list(results)
         with self._transaction("commit"):
-            new = self._connection.executemany(_INSERT, rows).rowcount if rows else 0
+            new = [row for row in rows if self._connection.execute(_INSERT, row).rowcount]
             self._connection.executemany(
                 "DELETE FROM failures WHERE episode = ?", [row[:1] for row in rows]
             )
             for failure in failures:
                 self._record(failure)
+            spent = self._spent + Spent.of(row.execution for row in new)
             self._connection.execute(
-                "UPDATE sessions SET committed = committed + ?, updated = ? WHERE session = ?",
-                (new, time.time(), self._session),
+                "UPDATE sessions SET committed = committed + ?, updated = ?, spent = ? "
+                "WHERE session = ?",
+                (len(new), time.time(), spent.to_json(), self._session),
             )
-        return new
+        self._spent = spent
+        return len(new)
 
     def extend(self, results: Iterator[EpisodeResult]) -> int:
         """Commit any number of results, some at a time; return how many were new."""
@@ -187,15 +180,19 @@ class Ledger:
                 failure.traceback,
             ),
         )
+        if failure.execution:
+            lost = LostAttempt(failure.episode, "failed", failure.execution)
+            self._connection.execute(_INSERT_LOST, lost)
 
-    def record_crash(self, episode: int) -> None:
-        """Count one worker that died while it played only this episode."""
+    def record_crash(self, episode: int | None, lost: Iterable[LostAttempt] = ()) -> None:
+        """Count one worker that died, playing only this episode, and what was lost with it."""
         with self._transaction("crash"):
-            self._connection.execute(
+            self._connection.executemany(
                 "INSERT INTO crashes VALUES (?, 1) "
                 "ON CONFLICT (episode) DO UPDATE SET count = count + 1",
-                (episode,),
+                [] if episode is None else [(episode,)],
             )
+            self._connection.executemany(_INSERT_LOST, lost)
 
     def failures(self) -> list[Failure]:
         """Return the failed episodes, lowest first."""
@@ -207,6 +204,22 @@ class Ledger:
     def crashes(self) -> dict[int, int]:
         """Return how many workers died with each episode, where any did."""
         return dict(self._rows("SELECT episode, count FROM crashes"))
+
+    def lost_attempts(self) -> list[LostAttempt]:
+        """Return the attempts that brought no result, as they were lost."""
+        rows = self._rows("SELECT episode, reason, execution FROM lost ORDER BY attempt")
+        return [LostAttempt(*row) for row in rows]
+
+    def lost(self) -> Spent:
+        """Return what they have cost, as far as that is known."""
+        with explaining(self._name):
+            return Spent.of(attempt.execution for attempt in self.lost_attempts())
+
+    def spent(self) -> Spent:
+        """Return what the committed episodes have cost, each counted once."""
+        texts = [text for (text,) in self._rows("SELECT spent FROM sessions ORDER BY session")]
+        with explaining(self._name):
+            return sum(map(Spent.from_json, texts), Spent())
 
     def sessions(self) -> list[tuple[float, float, int]]:
         """Return (started, updated, committed) of each session, in order."""
@@ -306,7 +319,8 @@ class Ledger:
             if answer != "ok":
                 told = " ".join(str(answer).split())
                 raise LedgerError(f"{self._name}: the database is damaged: {told}")
-        self.sessions()
+        for read in (self.sessions, self.spent, self.lost):
+            read()
         for _ in self.results():
             pass
 

@@ -37,6 +37,7 @@ def merge_ledgers(out: RunFolder, parts: Sequence[RunFolder], *, partial: bool =
             merged.extend(_without_gaps(rows, len(manifest), partial=partial))
             failures = [failure for ledger in ledgers for failure in ledger.failures()]
             merged.commit([], [one for one in failures if merged.result(one.episode) is None])
+            merged.record_crash(None, [one for ledger in ledgers for one in ledger.lost_attempts()])
         put_in_place(beside, out.ledger)
 
 

@@ -37,7 +37,11 @@ def schema(table: str) -> pa.Schema:
 
 
 _EXECUTION = pa.schema(
-    [("seconds", pa.float64()), ("steps", pa.list_(pa.struct(_fields(ACCOUNTING_COLUMNS))))]
+    [
+        ("seconds", pa.float64()),
+        ("step_seconds", pa.list_(pa.float64())),
+        ("steps", pa.list_(pa.struct(_fields(ACCOUNTING_COLUMNS)))),
+    ]
 )
 
 
@@ -100,27 +104,28 @@ class Columns:
         return [_numbers(block).take(of), within, active, *counts]
 
     def execution(self, block: Counts) -> Arrays:
-        """Return a row for each episode, and one for each step that was accounted for."""
+        """Return a row for each episode, and under it one for each of its steps."""
         data = b"\n".join((*block.execution, b""))
         known = pj.read_json(
             pa.BufferReader(data),
             pj.ReadOptions(use_threads=False, block_size=len(data)),
             pj.ParseOptions(explicit_schema=_EXECUTION, unexpected_field_behavior="error"),
-        ).combine_chunks()
-        episodes, seconds = _numbers(block), known["seconds"].combine_chunks()
-        steps = known["steps"].combine_chunks()
-        names = [column.name for column in ACCOUNTING_COLUMNS]
-        of, within = _spread(pc.list_value_length(steps).to_pylist())
-        whole = pa.table([episodes, pa.nulls(len(episodes), pa.int64()), seconds], _HEAD)
-        nothing = pa.nulls(len(of), pa.float64())
-        each = pa.table(
-            [episodes.take(of), within, nothing, *steps.flatten().flatten()], _HEAD + names
         )
-        both = pa.concat_tables([whole, each], promote_options="default")
+        seconds, times, reports = (known[name].combine_chunks() for name in _EXECUTION.names)
+        counts = pc.fill_null(pc.list_value_length(times), 0).to_pylist()
+        of, within = _spread([count + 1 for count in counts])
         # An episode's own row, which has no step, stands before those of its steps.
-        places = pa.table([both["episode"], both["step"].fill_null(-1)], _HEAD[:2])
-        ordered = both.take(pc.sort_indices(places, [(name, "ascending") for name in _HEAD[:2]]))
-        return list(ordered.columns)
+        step = pc.if_else(pc.equal(within, 0), None, pc.subtract(within, 1))
+        before = pc.subtract(_counted(len(of)), pc.add(of, 1))
+        timed = times.flatten().take(pc.if_else(pc.is_null(step), None, before))
+        reported = pc.less(step, pc.list_value_length(reports).take(of))
+        report = pc.add(reports.offsets.take(of), step)
+        return [
+            _numbers(block).take(of),
+            step,
+            pc.coalesce(timed, seconds.take(of)),
+            *reports.values.take(pc.if_else(reported, report, None)).flatten(),
+        ]
 
     def failures(self, failures: Sequence[Failure]) -> Arrays:
         """Return a row for each failure."""
@@ -152,7 +157,6 @@ def _metrics(block: Counts) -> Arrays:
     ]
 
 
-_HEAD = ["episode", "step", "seconds"]
 _TYPES = {"i": pa.int32(), "q": pa.int64(), "Q": pa.uint64(), "d": pa.float64()}
 
 
@@ -194,8 +198,12 @@ def _spread(lengths: Sequence[int]) -> tuple[pa.Array, pa.Array]:
     starts = pa.array(accumulate(lengths, initial=0), pa.int32())
     count = starts[-1].as_py()
     of = pc.list_parent_indices(pa.ListArray.from_arrays(starts, pa.nulls(count)))
-    counted = pc.cumulative_sum(pa.repeat(pa.scalar(1, pa.int64()), count))
-    return of, pc.subtract(pc.subtract(counted, 1), starts.take(of))
+    return of, pc.subtract(_counted(count), starts.take(of))
+
+
+def _counted(count: int) -> pa.Array:
+    """Return the numbers below `count`."""
+    return pc.subtract(pc.cumulative_sum(pa.repeat(pa.scalar(1, pa.int64()), count)), 1)
 
 
 def _ranges(episodes: Sequence[int]) -> Iterator[range]:

@@ -1,6 +1,7 @@
 """What each worker plays just now, noted in a small file, so that a hang or a death has a name.
 
-A note costs about a microsecond: 16 bytes into the page cache, nothing is synced.
+A note costs about a microsecond: 16 bytes into the page cache, nothing is synced. Each thread of a
+worker that notes anything has its own place in the file.
 """
 
 from __future__ import annotations
@@ -10,7 +11,9 @@ import struct
 import time
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
+from threading import Lock, local
 
 _NOTE = struct.Struct("<qd")
 _NOTHING = -1
@@ -29,35 +32,49 @@ class Playing:
         return f"episode {self.episode} on worker {self.worker} for {self.seconds:.0f} s"
 
 
+class _Place(local):
+    """A number for each thread that asks, from 0."""
+
+    def __init__(self, numbers: count[int]) -> None:
+        self.number = next(numbers)
+
+
 class Notepad:
-    """One worker's note; none where the folder is not of this machine, or its disk is full."""
+    """One worker's notes; none where the folder is not of this machine, or its disk is full."""
 
     def __init__(self, folder: Path, worker: int) -> None:
         """Open the worker's file."""
         self._file: int | None = None
+        self._place = _Place(count())
+        self._lock = Lock()
         with suppress(OSError):
             self._file = os.open(folder / str(worker), os.O_WRONLY | os.O_CREAT, 0o644)
 
     def close(self) -> None:
-        """Close the file."""
-        if self._file is not None:
-            os.close(self._file)
+        """Close the file; a thread that still plays notes nothing any more."""
+        with self._lock:
+            if self._file is not None:
+                os.close(self._file)
+            self._file = None
 
     def __call__(self, episode: int | None) -> None:
-        """Note the episode that begins (None: none)."""
-        if self._file is not None:
-            number = _NOTHING if episode is None else episode
-            with suppress(OSError):
-                os.pwrite(self._file, _NOTE.pack(number, time.time()), 0)
+        """Note the episode that this thread begins (None: none)."""
+        note = _NOTE.pack(_NOTHING if episode is None else episode, time.time())
+        place = self._place.number * _NOTE.size
+        with self._lock, suppress(OSError):
+            if self._file is not None:
+                os.pwrite(self._file, note, place)
 
 
-def read_note(folder: Path, worker: int) -> Playing | None:
-    """Return what a worker plays, or played when it died; None where that is not known."""
+def read_note(folder: Path, worker: int) -> list[Playing]:
+    """Return what a worker plays, or played when it died, as far as that is known."""
     try:
-        episode, since = _NOTE.unpack((folder / str(worker)).read_bytes())
+        notes = list(_NOTE.iter_unpack((folder / str(worker)).read_bytes()))
     except (OSError, struct.error):
-        return None
-    return None if episode == _NOTHING else Playing(worker, episode, time.time() - since)
+        return []
+    # A place that is not written yet reads as zeros: nobody began anything in 1970.
+    playing = [note for note in notes if note[0] != _NOTHING and note[1]]
+    return [Playing(worker, episode, time.time() - since) for episode, since in playing]
 
 
 def read_notes(folder: Path) -> list[Playing]:
@@ -66,5 +83,5 @@ def read_notes(folder: Path) -> list[Playing]:
         workers = [int(path.name) for path in folder.iterdir() if path.name.isdigit()]
     except OSError:
         return []
-    notes = [note for worker in workers if (note := read_note(folder, worker)) is not None]
+    notes = [note for worker in workers for note in read_note(folder, worker)]
     return sorted(notes, key=lambda note: -note.seconds)

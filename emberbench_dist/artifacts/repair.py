@@ -94,6 +94,8 @@ def _salvage(rows: _Rows, old: Ledger, new: Ledger) -> Repaired:
     dropped = [episode for episode in sorted(rows.damaged) if new.result(episode) is None]
     with suppress(LedgerError, ValueError):  # a damaged seed is no number
         new.commit([], old.failures())
+    with suppress(LedgerError):
+        new.record_crash(None, old.lost_attempts())
     return Repaired(kept, dropped, max(0, committed - kept - len(dropped)))
 
 

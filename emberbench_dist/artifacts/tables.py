@@ -105,7 +105,7 @@ TABLES = (
         (
             _EPISODE,
             Column("step", "int64", "steps", "step as observed, from 0; null: the whole episode"),
-            Column("seconds", "float64", "s", "wall time of the whole episode"),
+            Column("seconds", "float64", "s", "wall time of the step or the whole episode"),
             *ACCOUNTING_COLUMNS,
         ),
     ),

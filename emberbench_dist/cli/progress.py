@@ -106,6 +106,11 @@ def _table(summary: Summary, result: RunResult) -> Table:
         ("mean episode evacuation rate", totals["mean_episode_evacuation_rate"]),
     ):
         table.add_row(name, "-" if rate is None else f"{rate:.1%}")
+    table.add_row("time in episodes", f"{result.spent.seconds:,.1f} s")
+    for name, amount in result.spent.reports().items():
+        table.add_row(name.replace("_", " "), amount)
+    if result.lost.attempts:
+        table.add_row("lost attempts", f"{result.lost.attempts:,} ({result.lost.seconds:,.1f} s)")
     if result.played:
         table.add_row("episodes played now", f"{result.played:,}")
         table.add_row("episodes/s", f"{result.played / result.seconds:.1f}")

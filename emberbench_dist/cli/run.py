@@ -16,7 +16,12 @@ from emberbench_dist.artifacts.run_folder import RunFolder
 from emberbench_dist.cli.agent_options import agent_options, asked_spec, remote_options
 from emberbench_dist.cli.interrupts import EXIT_INTERRUPTED, Interrupts
 from emberbench_dist.cli.progress import Reporter, print_summary
-from emberbench_dist.cli.workers import on_ray, require_consistent, worker_options
+from emberbench_dist.cli.workers import (
+    load_options,
+    on_ray,
+    require_consistent,
+    worker_options,
+)
 from emberbench_dist.evaluation.manifest import load_manifest
 from emberbench_dist.evaluation.slices import Slice
 from emberbench_dist.runner.drive import Controls
@@ -41,6 +46,7 @@ _EXIT_CODES = {"complete": 0, "failed": 1, "crashed": 3, "interrupted": EXIT_INT
 @click.option("--resume", is_flag=True, help="Go on with the run in the folder.")
 @click.option("--agent-changed", is_flag=True, help="Resume although the agent SPEC differs.")
 @worker_options
+@load_options
 @click.option("--slice", "part", metavar="I/N", help="Play only part I of N of the manifest.")
 @click.option("--keep-going", is_flag=True, help="Play on after an episode failed; exit 1.")
 @click.option("--skip-failed", is_flag=True, help="With --resume: leave failed episodes alone.")
@@ -95,6 +101,8 @@ def _plan(manifest: str, out: Path | None, controls: Controls, options: dict[str
         steps=not options["no_steps"],
         slice=part,
         max_crashes=options["max_crashes"],
+        concurrency=options["concurrency"],
+        max_in_flight=options["max_in_flight"],
         command=tuple(sys.argv[1:]),
         remote=remote,
         controls=controls,
@@ -110,11 +118,15 @@ def _open_pool(plan: Plan, reporter: Reporter, options: dict[str, Any]) -> OpenP
             factory,
             folder=plan.folder,
             keep_going=plan.controls.keep_going,
+            concurrency=plan.concurrency,
         )
     # Loaded here: only a distributed run pays for it.
     from emberbench_dist.distributed.evaluate import worker_setup  # noqa: PLC0415
 
-    return on_ray(worker_setup(plan), options, reporter.say)
+    setup = worker_setup(plan)._replace(
+        cpus=options["cpus_per_worker"] or 1.0, gpus=options["gpus_per_worker"] or 0.0
+    )
+    return on_ray(setup, options, reporter.say)
 
 
 def _slug(name: str) -> str:

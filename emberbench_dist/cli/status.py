@@ -12,6 +12,7 @@ from emberbench_dist.artifacts.durable import read_json
 from emberbench_dist.artifacts.ledger import Ledger
 from emberbench_dist.artifacts.playing import Playing, read_notes
 from emberbench_dist.artifacts.run_folder import RunFolder
+from emberbench_dist.evaluation.accounting import Spent
 from emberbench_dist.evaluation.slices import Slice
 
 _SHOWN = 5
@@ -32,6 +33,9 @@ def command(folder: Path, as_json: bool) -> None:  # noqa: FBT001 - click passes
         f"{status['failed']} failed, {status['pending']} pending; "
         f"{status['episodes_per_second']} episodes/s in the latest session"
     )
+    click.echo(f"spent: {Spent(**status['spent'])}")
+    if status["lost"]["attempts"]:
+        click.echo(f"lost: {status['lost']['attempts']} attempts, {Spent(**status['lost'])}")
     for playing in status["running"]:
         click.echo(f"running: {playing}")
     for failure in status["failures"]:
@@ -42,6 +46,7 @@ def read_status(folder: RunFolder) -> dict[str, Any]:
     """Return the run's counts; reads only, works during a run and after a crash."""
     with Ledger.reading(folder.ledger) as ledger:
         meta, sessions, failures = ledger.meta(), ledger.sessions(), ledger.failures()
+        spent, lost = ledger.spent(), ledger.lost()
     planned = len(Slice.parse(meta["slice"]).episodes(int(meta["episodes"])))
     committed = sum(count for _, _, count in sessions)
     return {
@@ -55,6 +60,8 @@ def read_status(folder: RunFolder) -> dict[str, Any]:
         "pending": planned - committed,
         "episodes_per_second": _rate(sessions),
         "sessions": len(sessions),
+        "spent": spent.to_dict(),
+        "lost": lost.to_dict(),
         "running": [str(note) for note in _running(folder)],
         "failures": [str(failure) for failure in failures],
     }

@@ -28,7 +28,42 @@ def worker_options(command: Command) -> Command:
             "--workers",
             metavar="N",
             type=click.IntRange(min=1),
-            help="Worker processes.  [default: one a CPU]",
+            help="Worker processes.  [default: as many as fit, one a CPU]",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def load_options(command: Command) -> Command:
+    """Add --concurrency, --max-in-flight and what a worker takes of the cluster to a command."""
+    for option in (
+        click.option(
+            "--gpus-per-worker",
+            metavar="G",
+            type=click.FloatRange(min=0),
+            help="GPUs that each worker takes, also a part of one.  [default: 0]",
+        ),
+        click.option(
+            "--cpus-per-worker",
+            metavar="C",
+            type=click.FloatRange(min=0, min_open=True),
+            help="CPUs that each worker takes, also a part of one.  [default: 1]",
+        ),
+        click.option(
+            "--max-in-flight",
+            metavar="N",
+            type=click.IntRange(min=1),
+            help="Episodes in play at once, over all workers.  [default: workers x K]",
+        ),
+        click.option(
+            "--concurrency",
+            metavar="K",
+            type=click.IntRange(min=1),
+            default=1,
+            show_default=True,
+            help="Episodes that each worker plays at once, in threads, for agents that wait for a "
+            "model elsewhere. They share folder, environment and global random generators.",
         ),
     ):
         command = option(command)
@@ -39,6 +74,10 @@ def require_consistent(options: dict[str, Any]) -> None:
     """Refuse options that contradict each other."""
     if options["alone"] and (options["address"] or options["workers"]):
         raise click.UsageError("--in-process uses this process: no --workers, no --address")
+    if options["alone"] and (options.get("cpus_per_worker") or options.get("gpus_per_worker")):
+        raise click.UsageError(
+            "--in-process takes nothing of a cluster: no --cpus-per-worker, no --gpus-per-worker"
+        )
 
 
 def alone(job: Job) -> OpenPool:
@@ -64,7 +103,7 @@ def on_ray(
     from emberbench_dist.distributed.evaluate import ray_pool  # noqa: PLC0415
 
     workers, address = options["workers"], options["address"]
-    if workers and not address and workers > available_cpus():
+    if workers and not address and workers * setup.cpus > available_cpus():
         say(f"{workers} workers share {available_cpus()} CPUs: they will not be faster.")
     open_pool = ray_pool(setup, workers=workers, address=address, fresh=fresh)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
@@ -18,6 +19,8 @@ from emberbench_dist.runner.drive import Controls
 from emberbench_dist.runner.pool import OpenPool, Pool
 from emberbench_dist.runner.run import Plan, RunResult, run
 
+_LEAST_SHARE = 0.0001  # of a CPU, in Ray
+
 
 def evaluate_distributed(
     manifest: Manifest | str | Path,
@@ -30,12 +33,18 @@ def evaluate_distributed(
     agent_changed: bool = False,
     steps: bool = True,
     remote: RemoteOptions | None = None,
+    concurrency: int = 1,
+    max_in_flight: int | None = None,
+    cpus_per_worker: float = 1.0,
+    gpus_per_worker: float = 0.0,
     controls: Controls | None = None,
 ) -> RunResult:
-    """Play a manifest on `workers` Ray workers (default: one a CPU) into the run folder `out`.
+    """Play a manifest on `workers` Ray workers (default: all that fit) into the run folder `out`.
 
-    A local Ray is started, or the cluster at `address` joined. Raises `EpisodeFailedError` with
-    the lowest failure where the agent failed, `ClusterError` where workers were lost too often.
+    A local Ray is started, or the cluster at `address` joined. Each worker takes `cpus_per_worker`
+    and `gpus_per_worker` and plays `concurrency` episodes at once, all together no more than
+    `max_in_flight`. Raises `EpisodeFailedError` with the lowest failure where the agent failed,
+    `ClusterError` where workers were lost too often.
     """
     plan = Plan(
         manifest=manifest if isinstance(manifest, Manifest) else load_manifest(manifest),
@@ -45,9 +54,12 @@ def evaluate_distributed(
         agent_changed=agent_changed,
         steps=steps,
         remote=remote or RemoteOptions(),
+        concurrency=concurrency,
+        max_in_flight=max_in_flight,
         controls=controls or Controls(),
     )
-    result = run(plan, on_ray(plan, workers=workers, address=address))
+    setup = worker_setup(plan)._replace(cpus=cpus_per_worker, gpus=gpus_per_worker)
+    result = run(plan, on_ray(plan, setup, workers=workers, address=address))
     if result.outcome == "crashed":
         raise ClusterError(result.problem)
     if result.failure is not None:
@@ -55,33 +67,56 @@ def evaluate_distributed(
     return result
 
 
-def on_ray(plan: Plan, *, workers: int | None = None, address: str | None = None) -> OpenPool:
+def on_ray(plan: Plan, setup: Setup, *, workers: int | None, address: str | None) -> OpenPool:
     """Check the agent here first, where a typo costs milliseconds; return how to open the pool."""
     if workers is not None and workers < 1:
         raise EvaluationError(f"at least one worker is needed, got {workers}")
+    for most in (plan.concurrency, plan.max_in_flight):
+        if most is not None and most < 1:
+            raise EvaluationError(f"at least one episode is played at once, got {most}")
     load_agent(plan.agent_spec, plan.remote)
-    return ray_pool(worker_setup(plan), workers=workers, address=address)
+    return ray_pool(setup, workers=workers, address=address)
 
 
 def ray_pool(
     setup: Setup, *, workers: int | None, address: str | None, fresh: bool = False
 ) -> OpenPool:
     """Return how to open a pool on a local Ray, or on the cluster at `address`."""
+    _require_share("CPUs", setup.cpus, least=_LEAST_SHARE)
+    _require_share("GPUs", setup.gpus, least=0)
 
     @contextmanager
     def open_pool() -> Iterator[Pool]:
         with suppress(OSError):  # a full disk has its own error
             if setup.log:
                 Path(setup.log).touch()
-        cluster = joined_cluster(address) if address else local_cluster(workers or available_cpus())
-        with cluster as gone:
+        with (
+            joined_cluster(address) if address else local_cluster(_own_cpus(setup, workers)) as gone
+        ):
             # Loaded here: Ray reads its settings when it is imported.
             from emberbench_dist.distributed.ray_pool import RayPool  # noqa: PLC0415
 
             with closing(RayPool(setup, workers, fresh=fresh, gone=gone)) as pool:
+                if not address:
+                    pool.require_place()
                 yield pool
 
     return open_pool
+
+
+def _require_share(name: str, share: float, *, least: float) -> None:
+    """Refuse what Ray cannot give a worker of a resource."""
+    if not (least <= share <= 1 or (share > 1 and share == int(share))):
+        raise EvaluationError(
+            f"{name} of a worker are a whole number or, below 1, a part, got {share}"
+        )
+
+
+def _own_cpus(setup: Setup, workers: int | None) -> int:
+    """Return how many CPUs a Ray of our own is told to have: all workers asked for have a place."""
+    if workers:
+        return math.ceil(workers * max(1.0, setup.cpus))
+    return max(available_cpus(), math.ceil(setup.cpus))
 
 
 def worker_setup(plan: Plan) -> Setup:
@@ -96,4 +131,5 @@ def worker_setup(plan: Plan) -> Setup:
         log=str(folder.log.resolve()) if folder else None,
         keep_going=plan.controls.keep_going,
         remote=plan.remote,
+        concurrency=plan.concurrency,
     )

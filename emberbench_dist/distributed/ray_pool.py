@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import ray
@@ -16,19 +16,22 @@ from emberbench_dist.errors import ClusterError
 from emberbench_dist.runner.pool import Event, Finished, Joined, Lost
 from emberbench_dist.runner.schedule import WorkerId
 
+_RAY: Any = ray  # where it has no types
 _MAX_FAILED_STARTS = 3
 _LINGER_SECONDS = 0.2
 _PATIENCE_SECONDS = 5.0
 _GROWTH_SECONDS = 3.0
+_TOLERANCE = 1e-9
 # Lost with its node, not by its own doing: nothing is charged to an episode.
 _NODE_LOSS = ("its node has died", "node was terminated", "preempted", "raylet died")
 
 
 class RayPool:
-    """A number of workers, each one actor process on one CPU.
+    """A number of workers, each one actor process.
 
-    `workers` None is one for each CPU of the cluster, also of nodes that join later. `fresh`
-    gives every batch a process of its own. `gone` says what of Ray itself has died.
+    A setup says what each takes of the cluster and how many batches it works on at once. `workers`
+    None is as many as fit, also on nodes that join later. `fresh` gives every batch a process of
+    its own. `gone` says what of Ray itself has died.
     """
 
     linger = _LINGER_SECONDS
@@ -43,7 +46,14 @@ class RayPool:
     ) -> None:
         """Ask for the actors; they join as they get ready."""
         self._setup = ray.put(setup)
-        self._actor_class = ray.remote(num_cpus=1, max_restarts=0, max_task_retries=0)(Worker)
+        self._needs = {"CPU": setup.cpus, "GPU": setup.gpus} if setup.gpus else {"CPU": setup.cpus}
+        actor_class: Any = ray.remote(max_restarts=0, max_task_retries=0)(Worker)
+        self._actor_class = actor_class.options(
+            num_cpus=setup.cpus,
+            num_gpus=setup.gpus,
+            # Above 1 each call has a thread of Ray's own; 1 stays in the main thread.
+            max_concurrency=setup.concurrency,
+        )
         self._fixed = workers
         self._fresh = fresh
         self._gone = gone
@@ -71,10 +81,12 @@ class RayPool:
         if waiting and ready:
             more, _ = ray.wait(waiting, num_returns=len(waiting), timeout=0)
             ready += more
-        # In the order of submission: answers of one worker come in its order.
+        # In the order of submission: answers of one worker come in its order. What it answered
+        # before it died is not lost with it.
         arrived = set(ready)
-        in_order = [call for call in calls if call in arrived]
-        return [event for call in in_order for event in self._receive(call)]
+        answers = [(call, _answer(call)) for call in calls if call in arrived]
+        answers.sort(key=lambda entry: isinstance(entry[1], Exception))
+        return [event for call, answer in answers for event in self._receive(call, answer)]
 
     def note(self) -> str:
         """Say how many workers wait for a place, once they have waited for some seconds."""
@@ -82,10 +94,27 @@ class RayPool:
         if time.monotonic() - min(starting, default=float("inf")) < _PATIENCE_SECONDS:
             return ""
         total, placed = len(self._actors), len(self._actors) - len(starting)
-        free, cpus = _cpus(ray.available_resources), _cpus(ray.cluster_resources)
-        return (
-            f"{placed} of {total} workers placed: each needs 1 CPU, "
-            f"the cluster has {cpus} and {free} free"
+        return f"{placed} of {total} workers placed: {self._lacks()}"
+
+    def require_place(self) -> None:
+        """Raise `ClusterError` where nothing but waiting would come of it: no worker fits."""
+        if not self._fitting():
+            raise ClusterError(f"no worker fits on this machine: {self._lacks()}")
+
+    def _lacks(self) -> str:
+        has, free = _RAY.cluster_resources(), _RAY.available_resources()
+        parts = [
+            f"{need:g} {name}, the cluster has {has.get(name, 0):g} and {free.get(name, 0):g} free"
+            for name, need in self._needs.items()
+        ]
+        return f"each needs {'; '.join(parts)}"
+
+    def _fitting(self) -> int:
+        """Return how many workers the nodes have room for."""
+        nodes = [node["Resources"] for node in _RAY.nodes() if node["Alive"]]
+        return sum(
+            int(min(node.get(name, 0) / need for name, need in self._needs.items()) + _TOLERANCE)
+            for node in nodes
         )
 
     def close(self) -> None:
@@ -96,13 +125,13 @@ class RayPool:
         self._calls.clear()
 
     def _grow(self) -> None:
-        """Keep as many actors as were asked for, or as the cluster has CPUs by now."""
+        """Keep as many actors as were asked for, or as fit by now."""
         if time.monotonic() < self._next_growth:
             return
         self._next_growth = time.monotonic() + _GROWTH_SECONDS
         if gone := self._gone():
             raise ClusterError(f"Ray has died: {gone} is gone")
-        wanted = self._fixed or max(1, _cpus(ray.cluster_resources))
+        wanted = self._fixed or max(1, self._fitting())
         for _ in range(wanted - len(self._actors)):
             self._start()
 
@@ -112,22 +141,21 @@ class RayPool:
         self._actors[worker] = actor
         self._calls[actor.ready.remote()] = (worker, time.monotonic())
 
-    def _receive(self, call: Any) -> Iterator[Event]:
-        """Yield the answer; nothing where the worker was found dead by an earlier call."""
+    def _receive(self, call: Any, answer: Any) -> Iterator[Event]:
+        """Tell of an answer; of nothing where the worker was found dead by an earlier call."""
         if call not in self._calls:
             return
+        position = self._of(self._calls[call][0]).index(call)
         worker, starting_since = self._calls.pop(call)
         is_batch = starting_since is None
-        try:
-            answer = ray.get(call)
-        except exceptions.RayError as error:
-            yield self._replace(worker, error, started=is_batch)
+        if isinstance(answer, Exception):
+            yield self._replace(worker, answer, started=is_batch)
             return
         if not is_batch:
             self._failed_starts = 0
             yield Joined(worker)
             return
-        yield Finished(worker, pickle.loads(answer))  # noqa: S301 - from our own worker
+        yield Finished(worker, pickle.loads(answer), position)  # noqa: S301 - from our own worker
         if self._fresh:
             ray.kill(self._actors[worker])
             self._forget(worker)
@@ -145,13 +173,21 @@ class RayPool:
         self._start()
         return Lost(worker, reason, charged=started and not node_loss)
 
+    def _of(self, worker: WorkerId) -> list[Any]:
+        """Return the calls of a worker, the oldest first."""
+        return [call for call, (whose, _) in self._calls.items() if whose == worker]
+
     def _forget(self, worker: WorkerId) -> None:
         self._actors.pop(worker, None)
         self._calls = {call: who for call, who in self._calls.items() if who[0] != worker}
 
 
-def _cpus(resources: Callable[[], dict[str, float]]) -> int:
-    return int(resources().get("CPU", 0))
+def _answer(call: Any) -> Any:
+    """Return what a call has answered, or the error with which its worker was lost."""
+    try:
+        return ray.get(call)
+    except exceptions.RayError as error:
+        return error
 
 
 def _is_node_loss(error: Exception) -> bool:

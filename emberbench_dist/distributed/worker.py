@@ -25,8 +25,9 @@ class Setup(NamedTuple):
     """What each worker is built from.
 
     The scenarios; the agent's SPEC (None: verify instead of play) and where code is found; the
-    working folder; on the driver's machine, where to note what is played and to print; and how
-    an agent that is no Python is asked.
+    working folder; on the driver's machine, where to note what is played and to print; whether to
+    go on after a failure; how an agent that is no Python is asked; how many batches to work on at
+    once, and what that takes of the cluster.
     """
 
     scenarios: dict[str, Scenario]
@@ -37,6 +38,9 @@ class Setup(NamedTuple):
     log: str | None = None
     keep_going: bool = False
     remote: RemoteOptions = RemoteOptions()
+    concurrency: int = 1
+    cpus: float = 1.0
+    gpus: float = 0.0
 
 
 class Worker:
@@ -56,7 +60,7 @@ class Worker:
         return os.getpid()
 
     def work(self, items: bytes, budget: float) -> bytes:
-        """Work through a pickled batch; return its answers pickled.
+        """Work through a pickled batch, in the thread of this call; return its answers pickled.
 
         What an agent raised goes back as text, which any process can read.
         """

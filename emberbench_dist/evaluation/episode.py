@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-import json
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from hashlib import sha256
+from itertools import pairwise
 from pathlib import Path
 from struct import pack
+from threading import Lock
 from time import perf_counter
 from types import TracebackType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from emberbench_dist.agents.execution import StepExecution
 from emberbench_dist.agents.interface import EpisodePolicy, FreshAgents
 from emberbench_dist.agents.surroundings import Surroundings
 from emberbench_dist.contract.actions import Action
 from emberbench_dist.contract.document import class_name, plain_text, shown
 from emberbench_dist.contract.scenario import Scenario
 from emberbench_dist.errors import InvalidActionError, SimulationError
+from emberbench_dist.evaluation.accounting import execution_record
 from emberbench_dist.evaluation.lines import episode_line, trace_line
 from emberbench_dist.evaluation.manifest import Episode
 from emberbench_dist.evaluation.metrics import Tally
@@ -74,7 +77,7 @@ class Failure:
     """An episode that ended in an exception: what was raised, and where.
 
     `step` is the step that was asked for, None before the first one. `exception` is the object
-    itself, known only in the process where it was raised.
+    itself, known only in the process where it was raised, `execution` what this attempt has cost.
     """
 
     episode: int
@@ -87,6 +90,7 @@ class Failure:
     traceback: str
     attempts: int = 1
     exception: BaseException | None = field(default=None, compare=False, repr=False)
+    execution: bytes = field(default=b"", compare=False, repr=False)
 
     def __str__(self) -> str:
         """Say it in one line."""
@@ -106,7 +110,11 @@ Outcome = EpisodeResult | Failure
 
 
 class Player:
-    """Play episodes one after the other, each with a fresh agent in the same surroundings."""
+    """Play episodes one after the other, each with a fresh agent in the same surroundings.
+
+    Several threads may play at once, and then share these: they are put back whenever an episode
+    begins while no other is being played.
+    """
 
     def __init__(
         self,
@@ -124,6 +132,8 @@ class Player:
         self._keep_going = keep_going
         self.note: Callable[[int | None], None] = lambda _: None
         self._surroundings = Surroundings()
+        self._playing = 0
+        self._lock = Lock()
 
     def play(self, episodes: Iterable[Episode], budget: float) -> list[Outcome]:
         """Play in order until all are done, one fails, or `budget` seconds have passed.
@@ -139,29 +149,46 @@ class Player:
             if (failed and not self._keep_going) or perf_counter() - started >= budget:
                 break
         self.note(None)
-        self._surroundings.restore()
+        self._enter(0)
         return outcomes
 
+    def _enter(self, playing: int) -> None:
+        """Put the surroundings back if no other thread plays; count `playing` in."""
+        with self._lock:
+            if not self._playing:
+                self._surroundings.restore()
+            self._playing += playing
+
+    def _leave(self) -> None:
+        with self._lock:
+            self._playing -= 1
+
     def _play(self, episode: Episode) -> Outcome:
-        self._surroundings.restore()
+        self._enter(1)
         run = _Play(episode, self._scenarios[episode.scenario_id])
         try:
             return run.play(self._agents)
         except BaseException as error:  # noqa: BLE001 - SystemExit and the like are the agent's
-            return _failure(episode, run.step, error)
+            return _failure(episode, run.step, error, run.execution())
+        finally:
+            self._leave()
 
 
 class _Play:
-    """One play of one episode; `step` tells how far it got."""
+    """One play of one episode; `step` tells how far it got, `execution` what it cost so far."""
 
     def __init__(self, episode: Episode, scenario: Scenario) -> None:
         self.episode = episode
         self.scenario = scenario
         self.step: int | None = None
+        self._reports: Sequence[StepExecution | None] = ()
+        self._started = perf_counter()
+        # When the first step began, and when each one had ended.
+        self._times = list[float]()
 
     def play(self, agents: Callable[[], EpisodePolicy]) -> EpisodeResult:
-        started = perf_counter()
         policy = agents()
+        self._reports = policy.executions
         try:
             tally, trace = self._steps(policy)
         except BaseException:
@@ -169,18 +196,25 @@ class _Play:
                 policy.close()
             raise
         policy.close()
-        seconds = perf_counter() - started
-        return finish(self.episode, self.scenario, tally, trace, _execution(seconds, policy))
+        return finish(self.episode, self.scenario, tally, trace, self.execution())
 
     def _steps(self, policy: EpisodePolicy) -> tuple[Tally, list[str]]:
         simulator = Simulator(self.scenario, self.episode.seed)
         tally, trace = Tally(simulator.state), list[str]()
+        self._times.append(perf_counter())
         while not tally.state.terminated:
             self.step = tally.state.step
             record = simulator.advance(policy.choose(simulator.observe()))
             tally.add(record)
             trace.append("".join([TRACE_CODES[choice] for choice in record.choices]))
+            self._times.append(perf_counter())
         return tally, trace
+
+    def execution(self) -> bytes:
+        """Return what is known of the cost so far."""
+        seconds = perf_counter() - self._started
+        steps = [end - start for start, end in pairwise(self._times)]
+        return execution_record(seconds, steps, self._reports)
 
 
 def finish(
@@ -265,14 +299,7 @@ def seals(episodes: Sequence[int], *columns: Sequence[bytes]) -> list[bytes]:
     return [sha256(b"".join(row)).digest() for row in rows]
 
 
-def _execution(seconds: float, policy: EpisodePolicy) -> bytes:
-    steps: list[dict[str, Any] | None] = [
-        None if step is None else step.to_dict() for step in policy.executions
-    ]
-    return json.dumps({"seconds": round(seconds, 6), "steps": steps}).encode()
-
-
-def _failure(episode: Episode, step: int | None, error: BaseException) -> Failure:
+def _failure(episode: Episode, step: int | None, error: BaseException, execution: bytes) -> Failure:
     def formatted() -> str:
         raised = _outside_package(error.__traceback__)
         if raised is None:
@@ -290,6 +317,7 @@ def _failure(episode: Episode, step: int | None, error: BaseException) -> Failur
         message=plain_text(lambda: str(error)),
         traceback=plain_text(formatted),
         exception=error,
+        execution=execution,
     )
 
 

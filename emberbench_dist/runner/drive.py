@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from emberbench_dist.artifacts.ledger import Ledger
 from emberbench_dist.artifacts.playing import Playing, read_note, read_notes
+from emberbench_dist.evaluation.accounting import LostAttempt, execution_record
 from emberbench_dist.evaluation.episode import EpisodeResult, Failure, Outcome
 from emberbench_dist.evaluation.manifest import Manifest
 from emberbench_dist.runner.pool import Event, Finished, Joined, Lost, Pool
-from emberbench_dist.runner.schedule import SLICE_SECONDS, Crash, Schedule
+from emberbench_dist.runner.schedule import SLICE_SECONDS, Crash, Schedule, WorkerId
 
 _POLL_SECONDS = 0.5
 GRACE_SECONDS = 5.0
@@ -106,6 +107,7 @@ class Drive:
                 self._look_for_stall()
         finally:
             self._commit()
+            self._give_up()
 
     def _goes_on(self) -> bool:
         under_way = self.schedule.in_flight > 0 if self.interrupted else not self.schedule.done
@@ -117,11 +119,20 @@ class Drive:
             self._deadline = time.monotonic() + self.controls.grace_seconds
 
     def _hand_out(self, pool: Pool) -> None:
-        for worker in self.schedule.workers:
-            while (batch := self.schedule.assign(worker)) is not None:
-                episodes = [self.manifest.episode(index) for index in batch.episodes]
-                pool.submit(worker, episodes, SLICE_SECONDS)
-                self._started = self._started or time.monotonic()
+        takers = self.schedule.workers
+        while takers:
+            # In turn, so that few batches are spread over all.
+            takers = [worker for worker in takers if self._assign(pool, worker)]
+
+    def _assign(self, pool: Pool, worker: WorkerId) -> bool:
+        """Give a worker its next batch, if it takes one."""
+        batch = self.schedule.assign(worker)
+        if batch is None:
+            return False
+        episodes = [self.manifest.episode(index) for index in batch.episodes]
+        pool.submit(worker, episodes, SLICE_SECONDS)
+        self._started = self._started or time.monotonic()
+        return True
 
     def _take_in(self, events: list[Event]) -> None:
         """Note what became of each batch, and hold its outcomes."""
@@ -130,8 +141,8 @@ class Drive:
                 case Joined(worker):
                     self.schedule.join(worker)
                     self._moved = time.monotonic()
-                case Finished(worker, outcomes):
-                    self.schedule.finished(worker, len(outcomes))
+                case Finished(worker, outcomes, position):
+                    self.schedule.finished(worker, len(outcomes), position)
                     self._hold(outcomes)
                 case Lost(worker, reason, charged):
                     crash = self._lose(worker, charged=charged)
@@ -166,14 +177,27 @@ class Drive:
             self.seconds = self._committed_at - self._started
 
     def _lose(self, worker: int, *, charged: bool) -> Crash | None:
-        note = read_note(self.playing, worker) if self.playing else None
-        playing = note.episode if note else None
-        if self.playing is not None:
-            (self.playing / str(worker)).unlink(missing_ok=True)
-        crash = self.schedule.lost(worker, charged=charged, playing=playing)
-        if crash is not None:
-            self.ledger.record_crash(crash.episode)
+        notes = {note.episode: note for note in self._notes(worker)}
+        lost = [_lost(episode, "died", notes) for episode in self.schedule.begun(worker, notes)]
+        crash = self.schedule.lost(worker, charged=charged, playing=notes)
+        if crash is not None or lost:
+            self.ledger.record_crash(crash.episode if crash else None, lost)
         return crash
+
+    def _notes(self, worker: WorkerId) -> list[Playing]:
+        """Return what a dead worker played, as far as it told; it plays nothing any more."""
+        if self.playing is None:
+            return []
+        notes = read_note(self.playing, worker)
+        (self.playing / str(worker)).unlink(missing_ok=True)
+        return notes
+
+    def _give_up(self) -> None:
+        """Note what is being played although nobody waits for it any more."""
+        if self.schedule.in_flight:
+            notes = {note.episode: note for note in self._running()}
+            lost = [_lost(episode, "interrupted", notes) for episode in notes]
+            self.ledger.record_crash(None, lost)
 
     def _crashed(self, crash: Crash, reason: str) -> Failure:
         episode = self.manifest.episode(crash.episode)
@@ -212,3 +236,9 @@ class Drive:
             running=self._running(),
             note=note,
         )
+
+
+def _lost(episode: int, reason: str, notes: Mapping[int, Playing]) -> LostAttempt:
+    """Return an attempt that was lost; its time is known only where it was being played."""
+    note = notes.get(episode)
+    return LostAttempt(episode, reason, execution_record(note.seconds) if note else b"")

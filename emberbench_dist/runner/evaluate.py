@@ -1,4 +1,4 @@
-"""Evaluate a manifest in this process, one episode after the other."""
+"""Evaluate a manifest in this process, one episode after the other or some at once."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ from emberbench_dist.agents.interface import AgentFactory, FreshAgents
 from emberbench_dist.agents.surroundings import kept_generators
 from emberbench_dist.artifacts.playing import Notepad
 from emberbench_dist.artifacts.run_folder import RunFolder
+from emberbench_dist.errors import EvaluationError
 from emberbench_dist.evaluation.episode import Player
 from emberbench_dist.evaluation.manifest import Manifest, load_manifest
 from emberbench_dist.runner.drive import Controls
 from emberbench_dist.runner.pool import InProcessPool, OpenPool, Pool
 from emberbench_dist.runner.run import Plan, RunResult, run
+from emberbench_dist.runner.threads import ThreadPool
 
 
 def evaluate(
@@ -25,14 +27,18 @@ def evaluate(
     *,
     agent_spec: str | None = None,
     steps: bool = True,
+    concurrency: int = 1,
     controls: Controls | None = None,
 ) -> RunResult:
     """Play a manifest (or the built-in one of that name) in this process.
 
     `out` is a run folder; without one the result holds the bytes. What the agent raises comes
     out unchanged, after the episodes below it are committed. `resume=True` plays only what is
-    missing, also with another factory.
+    missing, also with another factory. With `concurrency` above 1 so many episodes are played at
+    once, each in a thread.
     """
+    if concurrency < 1:
+        raise EvaluationError(f"at least one episode is played at once, got {concurrency}")
     plan = Plan(
         manifest=manifest if isinstance(manifest, Manifest) else load_manifest(manifest),
         agent_spec=agent_spec or str(getattr(agent_factory, "__qualname__", "agent")),
@@ -40,6 +46,7 @@ def evaluate(
         resume=resume,
         agent_changed=True,
         steps=steps,
+        concurrency=concurrency,
         controls=controls or Controls(),
     )
     open_pool = in_process(
@@ -47,6 +54,7 @@ def evaluate(
         agent_factory,
         folder=plan.folder,
         keep_going=plan.controls.keep_going,
+        concurrency=concurrency,
     )
     result = run(plan, open_pool)
     if result.failure is not None and result.failure.exception is not None:
@@ -60,6 +68,7 @@ def in_process(
     *,
     folder: RunFolder | None = None,
     keep_going: bool = False,
+    concurrency: int = 1,
 ) -> OpenPool:
     """Return how to open a pool of this process alone, which notes what it plays in `folder`."""
 
@@ -70,6 +79,11 @@ def in_process(
             if folder is not None:
                 player.note = stack.enter_context(closing(Notepad(folder.playing, 0)))
             stack.enter_context(kept_generators())
-            yield stack.enter_context(closing(InProcessPool(player.play)))
+            pool: Pool = (
+                InProcessPool(player.play)
+                if concurrency == 1
+                else ThreadPool(player.play, concurrency)
+            )
+            yield stack.enter_context(closing(pool))
 
     return open_pool

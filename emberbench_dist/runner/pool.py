@@ -28,10 +28,14 @@ class Joined:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """A worker answered the first items of its oldest batch; the rest was not started."""
+    """A worker answered the first items of a batch; the rest was not started.
+
+    `position` says which of its batches, from 0 for the oldest.
+    """
 
     worker: WorkerId
     answers: list[Any]
+    position: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +51,7 @@ Event = Joined | Finished | Lost
 
 
 class Pool(Protocol):
-    """Workers that do one job, batch by batch in the order given."""
+    """Workers that do one job, each batch by batch in the order given, or some of them at once."""
 
     @property
     def linger(self) -> float:
@@ -138,8 +142,8 @@ def spread(pool: Pool, batches: Iterable[list[Any]], *, window: int = 2) -> Iter
             match event:
                 case Joined(worker):
                     queues[worker] = deque()
-                case Finished(worker, answers):
-                    queues[worker].popleft()
+                case Finished(worker, answers, position):
+                    del queues[worker][position]
                     yield answers
                 case Lost(worker, reason, charged):
                     for batch, losses in queues.pop(worker, ()):

@@ -17,6 +17,7 @@ from emberbench_dist.artifacts.ledger import Ledger
 from emberbench_dist.artifacts.run_folder import RunFolder
 from emberbench_dist.artifacts.tables import TABLE
 from emberbench_dist.errors import ClusterError, LedgerError, RunFolderError
+from emberbench_dist.evaluation.accounting import Spent
 from emberbench_dist.evaluation.episode import Failure
 from emberbench_dist.evaluation.manifest import Manifest
 from emberbench_dist.evaluation.slices import Slice
@@ -28,7 +29,10 @@ from emberbench_dist.runner.session import COMPLETE, CRASHED, FAILED, INTERRUPTE
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a run is asked to do."""
+    """What a run is asked to do.
+
+    Each worker plays `concurrency` episodes at once, all together no more than `max_in_flight`.
+    """
 
     manifest: Manifest
     agent_spec: str
@@ -39,6 +43,8 @@ class Plan:
     steps: bool = True
     slice: Slice = field(default_factory=Slice)
     max_crashes: int = MAX_CRASHES
+    concurrency: int = 1
+    max_in_flight: int | None = None
     command: tuple[str, ...] = ()
     remote: RemoteOptions = field(default_factory=RemoteOptions)
     controls: Controls = field(default_factory=Controls)
@@ -55,8 +61,9 @@ class RunResult:
 
     `outcome` is complete, failed (the agent), crashed (workers) or interrupted; `problem` tells
     in one line what ended it. `summary` speaks of the artifact, `committed` of the ledger,
-    `played` and `seconds` of this session. `artifact` and `traces` hold the bytes where there
-    is no folder.
+    `played` and `seconds` of this session; `spent` is what all committed episodes have cost, `lost`
+    what the attempts that brought no result have. `artifact` and `traces` hold the bytes where
+    there is no folder.
     """
 
     outcome: str
@@ -68,6 +75,8 @@ class RunResult:
     failure: Failure | None
     problem: str
     folder: Path | None
+    spent: Spent = field(default_factory=Spent)
+    lost: Spent = field(default_factory=Spent)
     artifact: bytes = b""
     traces: bytes = b""
 
@@ -159,7 +168,7 @@ def _play(plan: Plan, ledger: Ledger, open_pool: OpenPool) -> RunResult:
         with suppress(RunFolderError):  # a full disk has no room for this either
             session.end(INTERRUPTED if isinstance(error, KeyboardInterrupt) else CRASHED)
         raise
-    session.end(result.outcome)
+    session.end(result.outcome, {"spent": result.spent.to_dict(), "lost": result.lost.to_dict()})
     return result
 
 
@@ -168,7 +177,13 @@ def _schedule(plan: Plan, ledger: Ledger, pending: list[range]) -> Schedule:
     crashes = {
         episode: count for episode, count in ledger.crashes().items() if count < plan.max_crashes
     }
-    return Schedule(pending, max_crashes=plan.max_crashes, crashes=crashes)
+    return Schedule(
+        pending,
+        max_crashes=plan.max_crashes,
+        crashes=crashes,
+        concurrency=plan.concurrency,
+        max_in_flight=plan.max_in_flight,
+    )
 
 
 def _drive(drive: Drive, open_pool: OpenPool, folder: RunFolder | None) -> str:
@@ -249,6 +264,8 @@ def _finish(plan: Plan, ledger: Ledger, drive: Drive, problem: str) -> RunResult
         failure=failure,
         problem=problem or (str(failure) if failure else ""),
         folder=plan.folder.path if plan.folder else None,
+        spent=ledger.spent(),
+        lost=ledger.lost(),
         artifact=artifact,
         traces=traces,
     )

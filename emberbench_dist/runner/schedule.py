@@ -8,8 +8,8 @@ and a slow episode never holds up the ones behind it.
 from __future__ import annotations
 
 import math
-from collections import deque
-from collections.abc import Iterable, Mapping
+import sys
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 
@@ -47,7 +47,8 @@ class Schedule:
 
     The lowest failure decides: nothing at or above it is started any more, everything below it
     still is. Episodes that shared a batch with a worker's death are suspects and are tried
-    alone; only a death alone is charged, and `max_crashes` of them are final.
+    alone; only a death alone is charged, and `max_crashes` of them are final. A worker works on
+    its `concurrency` oldest batches at once, and all together on no more than `max_in_flight`.
     """
 
     def __init__(
@@ -57,6 +58,8 @@ class Schedule:
         max_crashes: int = MAX_CRASHES,
         crashes: Mapping[int, int] | None = None,
         first_size: int = 1,
+        concurrency: int = 1,
+        max_in_flight: int | None = None,
     ) -> None:
         """Plan the ascending ranges of `pending`."""
         self._pending = [(span.start, span.stop) for span in pending]
@@ -66,7 +69,9 @@ class Schedule:
         self.max_crashes = max_crashes
         self._size = first_size
         self._short = first_size > 1
-        self._queues: dict[WorkerId, deque[Batch]] = {}
+        self._concurrency = concurrency
+        self._max_in_flight = max_in_flight or sys.maxsize
+        self._queues: dict[WorkerId, list[Batch]] = {}
         self.limit: int | None = None
         heapify(self._pending)
 
@@ -82,17 +87,19 @@ class Schedule:
 
     @property
     def workers(self) -> list[WorkerId]:
-        """Return the workers that are here."""
-        return list(self._queues)
+        """Return the workers that are here, those with the least to do first."""
+        return sorted(self._queues, key=lambda worker: len(self._queues[worker]))
 
     def join(self, worker: WorkerId) -> None:
         """Count on a new worker."""
-        self._queues[worker] = deque()
+        self._queues[worker] = []
 
     def assign(self, worker: WorkerId) -> Batch | None:
         """Return the next batch for a worker, or None where it has enough."""
         queue = self._queues[worker]
         if queue and queue[0].alone:
+            return None
+        if len(queue) < self._concurrency and self._in_play() >= self._max_in_flight:
             return None
         if self._has_suspect():
             if queue:
@@ -105,9 +112,9 @@ class Schedule:
         queue.append(batch)
         return batch
 
-    def finished(self, worker: WorkerId, played: int) -> None:
-        """Note that a worker played the first `played` episodes of its oldest batch."""
-        episodes = self._queues[worker].popleft().episodes
+    def finished(self, worker: WorkerId, played: int, position: int = 0) -> None:
+        """Note that a worker played the first `played` episodes of a batch (0: its oldest)."""
+        episodes = self._queues[worker].pop(position).episodes
         rest = episodes[played:]
         self._give_back(rest)
         # One episode that filled the slice, or was all of the batch, says nothing about two.
@@ -117,33 +124,37 @@ class Schedule:
         elif len(episodes) >= self._size:
             self._size = min(self._size * _GROWTH, MAX_BATCH)
 
-    def lost(self, worker: WorkerId, *, charged: bool, playing: int | None = None) -> Crash | None:
+    def begun(self, worker: WorkerId, playing: Collection[int]) -> list[int]:
+        """Return what a worker had begun of what it works on, as far as `playing` tells."""
+        found = list[int]()
+        for batch in self._queues.get(worker, ())[: self._concurrency]:
+            last = _noted(batch.episodes, playing)
+            if last:
+                found += range(batch.episodes.start, last.stop)
+            elif len(batch.episodes) == 1:
+                found += batch.episodes
+        return found
+
+    def lost(
+        self, worker: WorkerId, *, charged: bool, playing: Collection[int] = ()
+    ) -> Crash | None:
         """Note that a worker is gone; say which episode is to blame, if one was alone with it.
 
-        Where `playing` says what it played, only that episode is a suspect.
+        Where `playing` says what it played of a batch, only that episode is a suspect.
         """
-        queue = self._queues.pop(worker, deque())
-        if not queue:
-            return None
-        batch = queue.popleft()
-        running = batch.episodes
-        for waiting in queue:
-            self._give_back(waiting.episodes)
-        if not charged:
-            if batch.alone:
-                heappush(self._suspects, running[0])
-            else:
-                self._give_back(running)
-            return None
-        if len(running) == 1:
-            return self._charge(running[0])
-        if playing is not None and playing in running:
-            before, after = running.index(playing), running.index(playing) + 1
-            self._give_back(running[:before])
-            self._give_back(running[after:])
-            running = running[before:after]
-        for episode in running:
-            heappush(self._suspects, episode)
+        queue = self._queues.pop(worker, [])
+        running, waiting = queue[: self._concurrency], queue[self._concurrency :]
+        for batch in waiting:
+            self._give_back(batch.episodes)
+        if charged and [len(batch.episodes) for batch in running] == [1]:
+            return self._charge(running[0].episodes[0])
+        for batch in running:
+            suspects = batch.episodes if charged or batch.alone else range(0)
+            suspects = _noted(suspects, playing) or suspects
+            for episode in suspects:
+                heappush(self._suspects, episode)
+            for rest in _without(batch.episodes, suspects):
+                self._give_back(rest)
         return None
 
     def fail(self, episode: int) -> None:
@@ -159,14 +170,23 @@ class Schedule:
 
     def _window(self) -> int:
         """Keep a second batch ready where episodes are short; nothing waits behind a slow one."""
-        return 2 if self._short and self._left > self._size * len(self._queues) else 1
+        is_second = self._short and self._left > self._size * self._lanes()
+        return self._concurrency * (2 if is_second else 1)
+
+    def _in_play(self) -> int:
+        """Return how many batches are being worked on."""
+        return sum(min(len(queue), self._concurrency) for queue in self._queues.values())
+
+    def _lanes(self) -> int:
+        """Return how many batches can be worked on at once."""
+        return min(self._concurrency * len(self._queues), self._max_in_flight)
 
     def _take(self) -> range:
         start, stop = heappop(self._pending)
         if self.limit is not None:
             stop = min(stop, self.limit)
         # Smaller batches towards the end, so that all workers end together.
-        share = math.ceil(self._left / (_LAST_SHARE * len(self._queues)))
+        share = math.ceil(self._left / (_LAST_SHARE * self._lanes()))
         cut = min(stop, start + max(1, self._size // _LEAST_PART, min(self._size, share)))
         if cut < stop:
             heappush(self._pending, (cut, stop))
@@ -190,3 +210,16 @@ class Schedule:
 
 def _single(episode: int) -> range:
     return range(episode, episode + 1)
+
+
+def _noted(episodes: range, playing: Collection[int]) -> range:
+    """Return the episode of a batch that is being played, if that is known."""
+    noted = [episode for episode in playing if episode in episodes]
+    return _single(noted[0]) if noted else range(0)
+
+
+def _without(episodes: range, part: range) -> tuple[range, range]:
+    """Return what is before and after a part of some episodes; an empty part takes nothing."""
+    if not part:
+        return episodes, range(0)
+    return range(episodes.start, part.start), range(part.stop, episodes.stop)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import platform
 import socket
+from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from emberbench_dist import __version__
@@ -41,9 +43,9 @@ class Session:
         }
         self._write()
 
-    def end(self, outcome: str) -> None:
-        """Tell how the session ended."""
-        self._session |= {"ended": timestamp(), "outcome": outcome}
+    def end(self, outcome: str, sums: Mapping[str, Any] = MappingProxyType({})) -> None:
+        """Tell how the session ended, and what the run has cost by then."""
+        self._session |= {"ended": timestamp(), "outcome": outcome, **sums}
         self._write()
 
     def _write(self) -> None:

@@ -64,7 +64,7 @@ def test_a_new_ledger_is_one_whole_file_with_our_marks(tmp_path, path):
     assert raw(path, "PRAGMA user_version") == [(SCHEMA_VERSION,)]
     strict = raw(path, "SELECT name, strict FROM pragma_table_list WHERE schema = 'main'")
     assert {name for name, is_strict in strict if is_strict} == {
-        *("meta", "documents", "episodes", "failures", "crashes", "sessions", "files")
+        *("meta", "documents", "episodes", "failures", "crashes", "sessions", "files", "lost")
     }
 
 

@@ -18,7 +18,7 @@ PARTS = ("line", "trace", "metrics", "people", "steps", "execution")
 
 def distinct(episode):
     """Return a result in which every part has bytes of its own."""
-    return sealed(episode, *(b"<%s of %d>" % (part.encode(), episode) for part in PARTS))
+    return sealed(episode, *(b'{"%s of": %d}' % (part.encode(), episode) for part in PARTS))
 
 
 RESULTS = [distinct(episode) for episode in range(20)]

@@ -15,6 +15,7 @@ from emberbench_dist.artifacts.ledger import Ledger
 from emberbench_dist.artifacts.merge import merge_ledgers
 from emberbench_dist.artifacts.run_folder import RunFolder
 from emberbench_dist.errors import LedgerError, RunFolderError
+from emberbench_dist.evaluation.accounting import Spent, execution_record
 from emberbench_dist.evaluation.manifest import load_manifest
 from manifests import hall, write_manifest
 
@@ -196,11 +197,16 @@ def test_no_part_is_merged_into_itself(part):
 
 def test_open_failures_come_over(part, out):
     """What failed in one part is told, unless another part has it; it stays to be played."""
-    known = [failure(2, scenario_id="one", seed=3), failure(5, scenario_id="one", seed=6)]
+    known = [
+        failure(number, scenario_id="one", seed=number + 1, execution=execution_record(1.5))
+        for number in (2, 5)
+    ]
     parts = [part("a", [0, 1, 3], failures=known), part("b", [2, 4])]
     merge_ledgers(out, parts, partial=True)
     with Ledger.reading(out.ledger) as ledger:
         assert ledger.failures() == known[1:]
+        assert ledger.lost() == Spent(attempts=2, seconds=3.0)
+        assert ledger.spent().attempts == 5
         assert ledger.committed() == [range(5)]
 
 

@@ -19,7 +19,7 @@ from emberbench_dist.artifacts.parquet import Origin, write_files, write_tables
 from emberbench_dist.artifacts.parquet_columns import Columns
 from emberbench_dist.artifacts.run_folder import RunFolder
 from emberbench_dist.artifacts.tables import TABLE
-from emberbench_dist.evaluation.episode import EpisodeResult
+from emberbench_dist.evaluation.episode import EpisodeResult, sealed
 from emberbench_dist.evaluation.manifest import load_manifest
 from emberbench_dist.simulator.record import record_episode
 from manifests import hall, write_manifest
@@ -192,11 +192,15 @@ def test_steps_follow_the_run_record(written, manifest):
 
 
 def test_execution_tells_the_time_of_each_episode(written, results):
-    """Without accounting an episode has one row, its wall time."""
+    """An episode has a row with its wall time, and under it one with that of each step."""
     found = rows(written, "execution")
-    assert [(row["episode"], row["step"]) for row in found] == [(n, None) for n in COMMITTED]
-    seconds = [json.loads(result.execution)["seconds"] for result in results]
-    assert [row["seconds"] for row in found] == seconds
+    expected = []
+    for result in results:
+        known = json.loads(result.execution)
+        assert len(known["step_seconds"]) == json.loads(result.line)["metrics"]["steps"]
+        expected.append((result.episode, None, known["seconds"]))
+        expected += [(result.episode, *timed) for timed in enumerate(known["step_seconds"])]
+    assert [(row["episode"], row["step"], row["seconds"]) for row in found] == expected
     others = [name for name, _ in SCHEMAS["execution"][3:]]
     assert all(row[name] is None for row in found for name in others)
 
@@ -208,12 +212,14 @@ def test_execution_holds_what_an_agent_accounts_for(tmp_path, manifest):
         write_tables(manifest, ledger, RunFolder(tmp_path))
     expected = []
     for result in results:
-        steps = json.loads(result.line)["metrics"]["steps"]
         nothing = dict.fromkeys(name for name, _ in SCHEMAS["execution"])
-        seconds = json.loads(result.execution)["seconds"]
-        expected.append(nothing | {"episode": result.episode, "seconds": seconds})
+        times = json.loads(result.execution)
+        expected.append(nothing | {"episode": result.episode, "seconds": times["seconds"]})
         known = {"episode": result.episode, "input_tokens": 7, "cost_usd": 0.5, "model": "stub"}
-        expected += [nothing | known | {"step": step} for step in range(steps)]
+        expected += [
+            nothing | known | {"step": step, "seconds": seconds}
+            for step, seconds in enumerate(times["step_seconds"])
+        ]
     assert rows(RunFolder(tmp_path), "execution") == expected
 
 
@@ -232,14 +238,15 @@ class Forgetful(Greedy):
 
 
 def test_execution_has_a_row_for_steps_that_were_not_accounted_for(tmp_path, manifest):
-    """A step without accounting is a row of nulls; whole numbers may stand for seconds."""
+    """A step without accounting has only its time; whole numbers may stand for seconds."""
     with ledger_of(played(manifest, [1], Forgetful)) as ledger:
         write_tables(manifest, ledger, RunFolder(tmp_path))
     _, first, second, *_ = rows(RunFolder(tmp_path), "execution")
+    assert first.pop("seconds") > 0
+    assert second.pop("seconds") > 0
     assert first == {
         "episode": 1,
         "step": 0,
-        "seconds": None,
         "latency_seconds": 2.0,
         "input_tokens": 2**63 - 1,
         "output_tokens": 0,
@@ -248,6 +255,20 @@ def test_execution_has_a_row_for_steps_that_were_not_accounted_for(tmp_path, man
         "model": "é",
     }
     assert second == dict.fromkeys(first) | {"episode": 1, "step": 1}
+
+
+def test_accounts_stay_with_their_steps_among_episodes_without_any(tmp_path, manifest):
+    """Agents that account and agents that do not may have played the same run."""
+    results = [*played(manifest, [0, 1]), *played(manifest, [2], Accounts), *played(manifest, [3])]
+    bare = sealed(4, *results[0][1:-2], b'{"seconds": 0.5}')
+    with ledger_of([*results, bare]) as ledger:
+        write_tables(manifest, ledger, RunFolder(tmp_path))
+    found = rows(RunFolder(tmp_path), "execution")
+    reported = {row["episode"] for row in found if row["input_tokens"] == 7}
+    assert reported == {2}
+    assert all(row["model"] == "stub" for row in found if row["episode"] == 2 and row["step"])
+    assert [row["seconds"] for row in found if row["episode"] == 4] == [0.5]
+    assert all(row["seconds"] is not None for row in found)
 
 
 @pytest.mark.parametrize(

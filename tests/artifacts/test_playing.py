@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing
+from threading import Barrier, Thread
 
 import pytest
 
@@ -14,12 +15,47 @@ def test_a_note_reads_back(tmp_path):
     with closing(Notepad(tmp_path, 3)) as note:
         for episode in (0, 7, 2**62):
             note(episode)
-            found = read_note(tmp_path, 3)
+            (found,) = read_note(tmp_path, 3)
             assert (found.worker, found.episode) == (3, episode)
             assert 0 <= found.seconds < 60
         note(None)
-        assert read_note(tmp_path, 3) is None
+        assert read_note(tmp_path, 3) == []
     assert (tmp_path / "3").stat().st_size == 16
+
+
+def test_each_thread_has_its_own_place(tmp_path):
+    """What several threads of a worker play is told of all, and leaves with each of them alone."""
+    notes, gate = Notepad(tmp_path, 2), Barrier(5)
+
+    def play(episode):
+        notes(episode)
+        gate.wait()
+        gate.wait()
+        notes(None)
+
+    threads = [Thread(target=play, args=(episode,)) for episode in (5, 6, 0, 8)]
+    with closing(notes):
+        notes(7)
+        for thread in threads:
+            thread.start()
+        gate.wait()
+        assert sorted(note.episode for note in read_note(tmp_path, 2)) == [0, 5, 6, 7, 8]
+        gate.wait()
+        for thread in threads:
+            thread.join()
+        assert [note.episode for note in read_notes(tmp_path)] == [7]
+    notes(9)
+    assert [note.episode for note in read_notes(tmp_path)] == [7], "closed is closed"
+
+
+def test_a_place_that_nobody_wrote_is_nothing(tmp_path):
+    """A thread that notes before those of lower places leaves a gap, which reads as nothing."""
+    with closing(Notepad(tmp_path, 0)) as notes:
+        thread = Thread(target=lambda: notes._place.number)
+        thread.start()
+        thread.join()
+        notes(5)
+        assert [note.episode for note in read_note(tmp_path, 0)] == [5]
 
 
 def test_the_longest_is_told_first(tmp_path, monkeypatch):
@@ -41,7 +77,7 @@ def test_a_note_is_told_in_a_few_words():
 
 def test_where_there_is_nothing_nothing_is_known(tmp_path):
     """A folder or a note that is not there is no error."""
-    assert read_note(tmp_path, 0) is None
+    assert read_note(tmp_path, 0) == []
     assert read_notes(tmp_path / "gone") == []
 
 

@@ -48,17 +48,19 @@ def test_status_names_what_is_played(start, dist_eval, manifest, tmp_path):
     lines = dist_eval("status", "run").stdout.splitlines()
     assert lines[0] == "test with misbehaving:Hangs: running"
     assert lines[1].startswith("5 of 8 episodes committed, 0 failed, 3 pending")
-    assert re.fullmatch(rf"running: {hanging.pattern}", lines[2])
+    assert lines[2].startswith("spent: ")
+    assert re.fullmatch(rf"running: {hanging.pattern}", lines[3])
     (tmp_path / "mended").touch()
     assert process.wait(60) == 0
-    assert len(dist_eval("status", "run").stdout.splitlines()) == 2
+    assert len(dist_eval("status", "run").stdout.splitlines()) == 3
     assert not (tmp_path / "run/playing").exists()
     assert_undisturbed(tmp_path / "run", manifest)
 
 
-def test_a_stall_ends_the_run(dist_eval, manifest, tmp_path):
+@pytest.mark.parametrize("at_once", [1, 3])
+def test_a_stall_ends_the_run(dist_eval, manifest, tmp_path, at_once):
     """With --stall-after a hanging episode ends the run by name, all others committed."""
-    command = (manifest, "--agent", "misbehaving:Hangs", "--out", "run")
+    command = (manifest, "--agent", "misbehaving:Hangs", "--out", "run", "--concurrency", at_once)
     asked = dist_eval(*command, "--workers", 2, "--stall-after", 2)
     assert asked.returncode == 3
     message = (

@@ -78,6 +78,21 @@ def test_no_steps(dist_eval, tmp_path, manifest):
     assert (tmp_path / "here/people.parquet").exists()
 
 
+def test_many_at_once_in_any_way(dist_eval, tmp_path, manifest):
+    """Threads here, or of workers that share CPUs, give the same bytes as one at a time."""
+    ways = {
+        "one": ("--in-process",),
+        "here": ("--in-process", "--concurrency", 8, "--max-in-flight", 5),
+        "ray": ("--workers", 3, "--concurrency", 4, "--cpus-per-worker", 0.1, "--max-in-flight", 7),
+    }
+    for out, options in ways.items():
+        told = dist_eval(manifest, "--agent", "counting", "--out", out, *options)
+        assert told.returncode == 0, told.stderr
+        assert "workers share" not in told.stderr
+    artifacts = {(tmp_path / out / "artifact.jsonl").read_bytes() for out in ways}
+    assert len(artifacts) == 1
+
+
 def test_agent_failure(dist_eval, tmp_path):
     """An agent that raises ends the run with exit 1, its traceback and the episode in one line."""
     manifest = write_manifest(tmp_path, [(hall("one"), [3]), (hall("trap", 9), [4])])
@@ -121,6 +136,14 @@ def test_agent_failure(dist_eval, tmp_path):
         (["{m}", "--workers", "0"], "0 is not in the range x>=1"),
         (["{m}", "--workers", "two"], "'two' is not a valid integer"),
         (["{m}", "--in-process", "--workers", "2"], "no --workers, no --address"),
+        (["{m}", "--in-process", "--cpus-per-worker", "0.5"], "no --cpus-per-worker, no --gpus-"),
+        (["{m}", "--in-process", "--gpus-per-worker", "1"], "no --cpus-per-worker, no --gpus-"),
+        (
+            ["{m}", "--workers", "1", "--cpus-per-worker", "1.5"],
+            "CPUs of a worker are a whole number or, below 1,",
+        ),
+        (["{m}", "--concurrency", "0"], "0 is not in the range x>=1"),
+        (["{m}", "--max-in-flight", "0"], "0 is not in the range x>=1"),
         (["{m}", "--out", "file.txt"], "file.txt: cannot be written: File exists"),
         (["{m}", "--out", "file.txt/run"], "file.txt/run: cannot be written: Not a directory"),
         (["{m}", "--out", "foreign"], "holds an artifact but no ledger"),

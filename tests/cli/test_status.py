@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 import time
+
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from manifests import hall, write_manifest
 
@@ -15,6 +19,9 @@ def test_status_of_a_complete_run(dist_eval, tmp_path, manifest):
     status = json.loads(dist_eval("status", "here", "--json").stdout)
     rate = status.pop("episodes_per_second")
     assert rate > 0
+    spent, lost = status.pop("spent"), status.pop("lost")
+    assert (spent["attempts"], spent["input_tokens"], lost["attempts"]) == (40, None, 0)
+    assert 0 < spent["seconds"] < 40 / rate
     assert status == {
         "manifest_id": "test",
         "agent": "greedy",
@@ -32,6 +39,36 @@ def test_status_of_a_complete_run(dist_eval, tmp_path, manifest):
     told = dist_eval("status", "here").stdout.splitlines()
     assert told[0] == "test with greedy: complete"
     assert told[1].startswith("40 of 40 episodes committed, 0 failed, 0 pending; ")
+    assert re.fullmatch(rf"spent: [\d.]+ s in {spent['steps']} steps", told[2])
+    assert len(told) == 3
+
+
+def test_status_sums_what_agents_account_for(dist_eval, tmp_path):
+    """What was spent is summed over sessions, once each; what failed attempts cost stands apart."""
+    manifest = write_manifest(tmp_path, [(hall("one"), [3, 4]), (hall("trap", 9), [5])])
+    options = "--in-process", "--agent", "players:AccountsAndFailsOnce", "--out", "here"
+    assert dist_eval(manifest, *options).returncode == 1
+    told = dist_eval(manifest, *options, "--resume")
+    assert told.returncode == 0
+    status = json.loads(dist_eval("status", "here", "--json").stdout)
+    spent, lost = status["spent"], status["lost"]
+    table = pq.read_table(tmp_path / "here/execution.parquet")
+    assert (spent["attempts"], spent["reported"]) == (3, spent["steps"])
+    assert spent["steps"] == pc.count(table["step"]).as_py()
+    assert spent["input_tokens"] == 7 * spent["steps"] == pc.sum(table["input_tokens"]).as_py()
+    assert spent["models"] == {"stub": spent["steps"]}
+    assert (lost["attempts"], lost["steps"], lost["input_tokens"]) == (1, 1, 7)
+    text = dist_eval("status", "here").stdout
+    assert re.search(
+        rf"^spent: .* s in \d+ steps, {7 * spent['steps']} tokens in, .* by stub$",
+        text,
+        re.MULTILINE,
+    )
+    assert re.search(
+        r"^lost: 1 attempts, .* s in 1 steps, 7 tokens in, .* by stub$", text, re.MULTILINE
+    )
+    assert re.search(rf"input tokens +│ +{7 * spent['steps']}", told.stdout)
+    assert re.search(r"lost attempts +│ +1 \(", told.stdout)
 
 
 def test_status_of_a_failed_run(dist_eval, tmp_path):

@@ -31,13 +31,14 @@ def play(cluster, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(Path(__file__).parents[1]))
 
-    def run_it(manifest, spec, out="run", *, workers=2, pool=RayPool, **options):
-        assert workers <= cluster
+    def run_it(manifest, spec, out="run", *, workers=2, cpus=1.0, pool=RayPool, **options):
+        assert workers * cpus <= cluster
         plan = Plan(load_manifest(manifest), spec, RunFolder(tmp_path / out), **options)
 
         @contextmanager
         def open_pool():
-            with closing(pool(worker_setup(plan), workers)) as opened:
+            setup = worker_setup(plan)._replace(cpus=cpus)
+            with closing(pool(setup, workers)) as opened:
                 yield opened
 
         return run(plan, open_pool)

@@ -177,6 +177,11 @@ def test_what_is_lost_with_a_worker_starts_over(play, manifest, tmp_path, record
     assert executions() == Counter([*range(EPISODES), *again])
     assert len((tmp_path / "built").read_text().split()) == EPISODES + len(again)
     assert kept(tmp_path / "run")[2] == ({} if len(lost) > 1 else {POISON: 1})
+    with Ledger.reading(tmp_path / "run/ledger.sqlite") as ledger:
+        attempts = ledger.lost_attempts()
+        assert ledger.spent().attempts == EPISODES
+    assert [(one.episode, one.reason) for one in attempts] == [(number, "died") for number in again]
+    assert json.loads(attempts[-1].execution)["seconds"] >= 0
     assert_undisturbed(tmp_path / "run", manifest)
 
 

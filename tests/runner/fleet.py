@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import Counter
 from heapq import heappop, heappush
 from itertools import count
 
@@ -17,14 +17,28 @@ class Fleet:
 
     `pending` maps episodes to seconds. A poisonous episode ends its worker's process, a failing
     one its batch. Each True of `losses` takes a worker away in the middle of a batch it starts.
+    Each worker plays its `concurrency` oldest batches at once, all together no more than `most`.
     """
 
-    def __init__(self, schedule, pending, workers, *, poison=(), failing=(), losses=()):
+    def __init__(
+        self,
+        schedule,
+        pending,
+        workers,
+        *,
+        poison=(),
+        failing=(),
+        losses=(),
+        concurrency=1,
+        most=MAX_EVENTS,
+    ):
         """Let `workers` workers join as soon as it is played."""
         self.schedule = schedule
         self.pending = dict(pending)
         self.poison, self.failing = set(poison), set(failing)
         self.losses = iter(losses)
+        self.concurrency = concurrency
+        self.most = most
         self.finished = Counter()
         self.charges = Counter()
         self.failed = set()
@@ -44,9 +58,10 @@ class Fleet:
             if not self._events:
                 assert self.schedule.done
                 return self
-            self.seconds, _, kind, worker, played = heappop(self._events)
-            getattr(self, f"_{kind}")(worker, played)
-            self._hand_out()
+            self.seconds, _, kind, worker, batch, played = heappop(self._events)
+            if kind == "join" or worker in self.queues:
+                getattr(self, f"_{kind}")(worker, batch, played)
+                self._hand_out()
         raise AssertionError("the schedule comes to no end")
 
     @property
@@ -54,8 +69,9 @@ class Fleet:
         """Return the lowest failure that is known."""
         return min(self.failed, default=float("inf"))
 
-    def _later(self, seconds, kind, worker, played=0):
-        heappush(self._events, (self.seconds + seconds, next(self._ties), kind, worker, played))
+    def _later(self, seconds, kind, worker, batch=None, played=0):
+        event = self.seconds + seconds, next(self._ties), kind, worker, batch, played
+        heappush(self._events, event)
 
     def _hand_out(self):
         assert sorted(self.schedule.workers) == sorted(self.queues)
@@ -65,9 +81,11 @@ class Fleet:
                 self.in_flight |= set(batch.episodes)
                 self.batches.append(batch)
                 queue.append(batch)
-                if len(queue) == 1:
-                    self._start(worker)
+                if len(queue) <= self.concurrency:
+                    self._start(worker, batch)
         assert self.schedule.in_flight == sum(map(len, self.queues.values()))
+        playing = sum(min(len(queue), self.concurrency) for queue in self.queues.values())
+        assert playing <= self.most, "no more than the most are in play"
 
     def _check(self, batch, queue):
         """Check a batch against everything that is promised of it."""
@@ -78,7 +96,7 @@ class Fleet:
         assert not episodes & self.in_flight, "nothing is played by two"
         assert not episodes & self.finished.keys(), "nothing is played again"
         assert max(episodes) < self.limit, "nothing at or above a failure is started"
-        assert len(queue) < 2, "two batches a worker are enough"
+        assert len(queue) < 2 * self.concurrency, "two batches a thread are enough"
         waiting = self.pending.keys() - self.in_flight - self.finished.keys()
         if batch.alone:
             assert len(episodes) == 1, "alone means one"
@@ -90,9 +108,9 @@ class Fleet:
             assert min(episodes) == min(waiting - self.suspects), "the lowest pending comes first"
             assert not any(other.alone for other in queue), "nobody waits behind a suspect"
 
-    def _start(self, worker):
-        """Let a worker play its oldest batch: the clock stands still for nobody else."""
-        batch, elapsed = self.queues[worker][0], 0.0
+    def _start(self, worker, batch):
+        """Let a worker play a batch: the clock stands still for nobody else."""
+        elapsed = 0.0
         lost = next(self.losses, False)
         for played, episode in enumerate(batch.episodes, start=1):
             elapsed += self.pending[episode]
@@ -103,34 +121,37 @@ class Fleet:
                 self._later(elapsed, "die", worker)
                 return
             if elapsed >= SLICE_SECONDS or episode in self.failing or played == len(batch.episodes):
-                self._later(elapsed, "finish", worker, played)
+                self._later(elapsed, "finish", worker, batch, played)
                 return
 
-    def _join(self, worker, _):
-        self.queues[worker] = deque()
+    def _join(self, worker, *_):
+        self.queues[worker] = []
         self.schedule.join(worker)
 
-    def _finish(self, worker, played):
-        batch = self.queues[worker].popleft()
+    def _finish(self, worker, batch, played):
+        queue = self.queues[worker]
+        position = queue.index(batch)
+        queue.remove(batch)
         self.in_flight -= set(batch.episodes)
-        self.schedule.finished(worker, played)
+        self.schedule.finished(worker, played, position)
         for episode in batch.episodes[:played]:
             self.suspects.discard(episode)
             if episode in self.failing:
                 self._fail(episode)
             else:
                 self.finished[episode] += 1
-        if self.queues[worker]:
-            self._start(worker)
+        if len(queue) >= self.concurrency:
+            self._start(worker, queue[self.concurrency - 1])
 
-    def _die(self, worker, _):
-        batch, *_ = self._leave(worker)
+    def _die(self, worker, *_):
+        running = self._leave(worker)[: self.concurrency]
         crash = self.schedule.lost(worker, charged=True)
-        if len(batch.episodes) > 1:
+        played = {episode for batch in running for episode in batch.episodes}
+        if len(played) > 1:
             assert crash is None, "of several nobody is to blame yet"
-            self.suspects |= set(batch.episodes)
+            self.suspects |= played
             return
-        (episode,) = batch.episodes
+        (episode,) = played
         self.charges[episode] += 1
         self.suspects.add(episode)
         assert (crash.episode, crash.final) == (episode, self.charges[episode] == MAX_CRASHES)
@@ -138,7 +159,7 @@ class Fleet:
         if crash.final:
             self._fail(episode)
 
-    def _lose(self, worker, _):
+    def _lose(self, worker, *_):
         self._leave(worker)
         assert self.schedule.lost(worker, charged=False) is None
 

@@ -39,10 +39,11 @@ def some_of(episodes):
     return st.sets(st.sampled_from(episodes), max_size=4)
 
 
-def uniform(count, seconds, workers, **options):
+def uniform(count, seconds, workers, *, concurrency=1, **options):
     """Return a fleet that played episodes of equal length."""
+    schedule = Schedule([range(count)], concurrency=concurrency)
     durations = dict.fromkeys(range(count), seconds)
-    return Fleet(Schedule([range(count)]), durations, workers, **options).play()
+    return Fleet(schedule, durations, workers, concurrency=concurrency, **options).play()
 
 
 def batch_sizes(fleet):
@@ -58,13 +59,18 @@ def test_every_episode_below_the_lowest_failure_is_finished_once(data):
     episodes = [episode for span in pending for episode in span]
     poison, failing = data.draw(some_of(episodes)), data.draw(some_of(episodes))
     failing -= poison
+    at_once = data.draw(st.sampled_from([1, 1, 2, 5]))
+    most = data.draw(st.sampled_from([1, 3, 1000]))
+    first_size = data.draw(st.sampled_from([1, 1, 4, 100]))
     fleet = Fleet(
-        Schedule(pending, first_size=data.draw(st.sampled_from([1, 1, 4, 100]))),
+        Schedule(pending, first_size=first_size, concurrency=at_once, max_in_flight=most),
         {episode: data.draw(seconds) for episode in episodes},
         data.draw(st.integers(1, 4)),
         poison=poison,
         failing=failing,
         losses=data.draw(st.lists(st.booleans(), max_size=12)),
+        concurrency=at_once,
+        most=most,
     ).play()
     lowest = min(poison | failing, default=max(episodes) + 1)
     assert fleet.limit == (lowest if poison | failing else float("inf"))
@@ -120,6 +126,62 @@ def test_slow_episodes_go_one_at_a_time_to_whoever_is_free():
     assert fleet.seconds == 20.0
 
 
+@pytest.mark.parametrize(("count", "rounds"), [(256, 1), (512, 2), (600, 3), (2560, 10)])
+def test_slow_episodes_keep_every_thread_busy(count, rounds):
+    """Of episodes of one second, 4 workers with 64 threads play 256 a second, to the last."""
+    assert uniform(count, 1.0, 4, concurrency=64).seconds == rounds
+
+
+@pytest.mark.parametrize(("most", "seconds"), [(1, 60.0), (5, 12.0), (7, 9.0), (100, 8.0)])
+def test_a_bound_on_what_is_in_flight_is_used_up(most, seconds):
+    """As many episodes as are allowed are in play all the time, over all workers together."""
+    schedule = Schedule([range(60)], concurrency=2, max_in_flight=most)
+    durations = dict.fromkeys(range(60), 1.0)
+    assert Fleet(schedule, durations, 4, concurrency=2, most=most).play().seconds == seconds
+
+
+def test_mixed_episodes_do_not_let_threads_wait_for_each_other():
+    """A thread that is done goes on, whatever the other threads of its worker still play."""
+    durations = {episode: 4.0 if episode % 8 == 0 else 1.0 for episode in range(256)}
+    schedule = Schedule([range(256)], concurrency=8)
+    fleet = Fleet(schedule, durations, 2, concurrency=8).play()
+    assert fleet.seconds <= sum(durations.values()) / 16 + 4.0
+
+
+def test_a_worker_has_as_many_batches_as_it_works_on():
+    """Before anything is measured each thread has one batch and none waits; the idlest is first."""
+    schedule = Schedule([range(1000)], concurrency=3)
+    schedule.join(0)
+    assert [schedule.assign(0).episodes for _ in range(3)] == [range(n, n + 1) for n in range(3)]
+    assert schedule.assign(0) is None
+    schedule.join(1)
+    assert schedule.workers == [1, 0]
+    schedule.finished(0, 1, 1)
+    assert schedule.assign(0).episodes == range(3, 7)
+    assert schedule.begun(0, {4}) == [0, 2, 3, 4]
+    assert schedule.begun(0, set()) == [0, 2]
+    assert schedule.begun(9, {4}) == []
+
+
+def test_a_death_with_several_in_play_charges_none():
+    """All that were in play are tried alone, each in a process of its own, and the rest goes on."""
+    schedule = Schedule([range(1000)], first_size=10, concurrency=2)
+    schedule.join(0)
+    for first in (0, 10, 20):
+        assert schedule.assign(0) == Batch(range(first, first + 10))
+    assert schedule.lost(0, charged=True, playing={3, 14, 999}) is None
+    schedule.join(1)
+    schedule.join(2)
+    assert schedule.assign(1) == Batch(range(3, 4), alone=True)
+    assert schedule.assign(1) is None, "it has its process for itself"
+    assert schedule.assign(2) == Batch(range(14, 15), alone=True)
+    schedule.finished(1, 1)
+    rest = [schedule.assign(1).episodes for _ in range(2)]
+    assert rest == [range(3), range(4, 10)]
+    assert schedule.lost(2, charged=True, playing={14}) == Crash(14, final=False)
+    assert schedule.lost(1, charged=False, playing={1}) is None
+
+
 def test_nothing_waits_behind_an_episode_of_unknown_length():
     """Before anything is measured no worker is given a second batch."""
     schedule = Schedule([range(100)])
@@ -149,9 +211,9 @@ def test_no_slow_episode_is_started_after_a_failure():
     class Watched(Fleet):
         late = 0
 
-        def _start(self, worker):
-            self.late += self.queues[worker][0].episodes[0] > self.limit
-            super()._start(worker)
+        def _start(self, worker, batch):
+            self.late += batch.episodes[0] > self.limit
+            super()._start(worker, batch)
 
     durations = dict.fromkeys(range(100), 10.0)
     fleet = Watched(Schedule([range(100)]), durations, 5, failing={50}).play()

@@ -211,6 +211,9 @@ def test_run_json_tells_who_ran_what_where_and_when(tmp_path, manifest):
     }
     started, ended = (datetime.fromisoformat(session.pop(name)) for name in ("started", "ended"))
     assert started <= ended
+    spent, lost = session.pop("spent"), session.pop("lost")
+    assert (spent["attempts"], lost["attempts"]) == (COUNT, 0)
+    assert spent["seconds"] > 0
     assert session == {
         "command": ["run", "m.json", "--out", "x"],
         "host": socket.gethostname(),
