@@ -10,6 +10,9 @@ from emberbench_dist.analysis.report.picture import NONE, Table, percent, span
 from emberbench_dist.analysis.report.study import Study
 from emberbench_dist.analysis.runs import Run
 from emberbench_dist.analysis.statistics.aggregate import rates, scores
+from emberbench_dist.artifacts.durable import read_json
+from emberbench_dist.artifacts.run_folder import RunFolder
+from emberbench_dist.evaluation.accounting import Spent
 
 
 def counts(study: Study) -> Table:
@@ -50,6 +53,28 @@ def _with_interval(found: pd.DataFrame, name: str) -> str:
         if pd.isna(low)
         else f"{percent(share)} ({span(percent(low), percent(high))})"
     )
+
+
+def spent(study: Study) -> Table:
+    """Return what the episodes of each run have cost in all, and attempts that were lost."""
+    columns = {run.label: _spent(read_json(RunFolder(run.path).run_json)) for run in study.runs}
+    names = dict.fromkeys(name for own in columns.values() for name in own)
+    rows = tuple((name, *(own.get(name, NONE) for own in columns.values())) for name in names)
+    return Table(("", *columns), rows)
+
+
+def _spent(run_json: dict[str, Any]) -> dict[str, str]:
+    """Return sums by what they are of, none where the run does not tell."""
+    try:
+        known, lost = (Spent(**run_json[name]) for name in ("spent", "lost"))
+        told = {"time in episodes": f"{known.seconds:,.1f} s", "steps": f"{known.steps:,}"}
+        told |= {name.replace("_", " "): text for name, text in known.reports().items()}
+        if known.models:
+            told["models"] = ", ".join(f"{name} ({n:,})" for name, n in known.models.items())
+        told["lost attempts"] = f"{lost.attempts:,} ({lost.seconds:,.1f} s)"
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return {}
+    return told
 
 
 def typical(study: Study, metric: str) -> Table:

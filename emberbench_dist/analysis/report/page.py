@@ -229,8 +229,10 @@ def _cost(study: Study) -> Iterator[Section]:
         return
     models = ((run.label, read_models(run)) for run in study.runs)
     texts = [f"Models that answered {run}: {', '.join(names)}." for run, names in models if names]
+    sums = headline.spent(study)
+    tables = [("Sums over all committed episodes, and attempts that were lost", sums)]
     pictures = _embedded([gallery.seconds(study), *gallery.accounting(study)])
-    yield Section("cost", "Time and cost", texts, pictures=pictures)
+    yield Section("cost", "Time and cost", texts, tables if sums.rows else [], pictures)
 
 
 def _episodes(study: Study, episodes: list[int]) -> Iterator[Section]:

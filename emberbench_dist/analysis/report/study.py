@@ -171,7 +171,8 @@ def has_execution(run: Run) -> bool:
 
 def read_seconds(run: Run) -> pd.Series[float]:
     """Return the wall time of each committed episode that has one."""
-    return load_execution(run, ["seconds"])["seconds"].dropna()
+    known = load_execution(run, ["step", "seconds"])
+    return known.loc[known["step"].isna(), "seconds"].dropna()  # the other rows are of steps
 
 
 def read_accounting(run: Run) -> dict[str, pd.Series[float]]:

@@ -17,13 +17,15 @@ from emberbench_dist.analysis.frames import load_episodes
 from emberbench_dist.analysis.report.choices import default_episodes, shown_scenarios
 from emberbench_dist.analysis.report.figures import FIGURES, draw
 from emberbench_dist.analysis.report.page import report_page
-from emberbench_dist.analysis.report.study import read_study
+from emberbench_dist.analysis.report.picture import NONE
+from emberbench_dist.analysis.report.study import read_seconds, read_study
 from emberbench_dist.analysis.runs import find_runs
 from emberbench_dist.analysis.statistics.aggregate import scores
 from emberbench_dist.errors import ArtifactError, ManifestError, RunFolderError
 from emberbench_dist.evaluation.metrics import METRICS
 
 PLANNED = len(SCENARIOS) * len(SEEDS)
+SUMS = "Sums over all committed episodes, and attempts that were lost"
 
 
 @pytest.fixture(scope="module")
@@ -201,6 +203,32 @@ def test_costs_are_shown_where_there_are_any(page, folders):
     other = Reader(report_page(find_runs(folders["greedy"]), episodes=[])).tables
     assert "cost usd" not in other
     assert "Wall time of episodes" in other
+
+
+def test_times_of_episodes_are_not_those_of_steps(folders):
+    """The table of execution has a row for every step, too: the curve is over episodes."""
+    (run,) = find_runs(folders["greedy"])
+    assert len(read_seconds(run)) == run.committed
+
+
+def test_sums_are_those_of_the_run(page, folders):
+    """What all episodes of a run cost stands in the page as `run.json` has it."""
+    known = json.loads((folders["costly"] / "run.json").read_text())["spent"]
+    sums = {name: rest for name, *rest in Reader(page).tables[SUMS]}
+    column = sums[""].index("costly")
+    assert sums["steps"][column] == f"{known['steps']:,}"
+    assert sums["input tokens"][column] == f"{100 * known['steps']:,}"
+    assert sums["models"][column] == f"oracle-<1> ({known['steps']:,})"
+    assert sums["lost attempts"][column] == "0 (0.0 s)"
+    assert sums["input tokens"][sums[""].index("greedy")] == NONE
+
+
+def test_a_run_that_does_not_tell_its_sums_has_none(folders, tmp_path):
+    """A `run.json` without sums, or with something else in their place, is left out."""
+    shutil.copytree(folders["greedy"], tmp_path / "run")
+    for text in ("{}", '{"spent": 3, "lost": []}', '{"spent": {"seconds": "x"}, "lost": {}}'):
+        (tmp_path / "run" / "run.json").write_text(text)
+        assert SUMS not in Reader(report_page(find_runs(tmp_path / "run"), episodes=[])).tables
 
 
 def test_a_page_without_execution_says_so(folders, tmp_path):
