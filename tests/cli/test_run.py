@@ -125,7 +125,7 @@ def test_agent_failure(dist_eval, tmp_path):
         (["."], ".: cannot be read: Is a directory"),
         (
             ["{m}", "--agent", "gredy"],
-            "there is no agent named 'gredy'; known are counting, greedy",
+            "there is no agent named 'gredy'; known are counting, fire-aware",
         ),
         (["{m}", "--agent", "no_such_module:A"], "ModuleNotFoundError"),
         (["{m}", "--agent", "players:Nobody"], "players has no 'Nobody'"),
