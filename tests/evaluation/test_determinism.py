@@ -11,7 +11,7 @@ import sys
 import pytest
 
 from emberbench_dist.agents.baselines import Counting, Greedy, Shuffle, Stay
-from emberbench_dist.agents.registry import known_agents
+from emberbench_dist.agents.registry import known_agents, load_agent
 from emberbench_dist.evaluation.suites import find_manifest
 from emberbench_dist.runner.evaluate import evaluate
 
@@ -22,9 +22,25 @@ PINNED = {
         "34281cf1c92328e2b6f3d72d401afb6926978940cde93a448056881cec93f446",
         "a1625cdf02dd48423e24ca36779e5c487e53fe20ba31329961e857724c418d38",
     ),
+    "fire-aware": (
+        "3f4f3c90693d0d5fcdf9a2b915bea5ee76e45876f5d2b2c3793329a866be3cf8",
+        "7b0dc35c0487ddf13a18d4d39ecdc852eeef2569aee1c88b686b4594bcab52ff",
+    ),
+    "flow": (
+        "44ac975e23310f8a56f8e1bfaf61163f7b3ea5e9788d363c528a92c2ba4c5592",
+        "a1a9d5eb22d1f48e90c6d86ee23f0e7dc0358840433a3c086020eb2a991baa14",
+    ),
     "greedy": (
         "7bbdba23d01a37bb3ea9d7e91326d316a8e33907d240151b37cb8992b0358419",
         "eabecc2ccf93de71e2fc4758449ecd60ce585a78e167a8620e8bc95c7e0ee876",
+    ),
+    "lookahead": (
+        "55f766709a4852cc0e348ea62b8b78bb206833901e70915f4bf3a8cb82fb67dc",
+        "0fc5a6cc5af848fe28e17e21e07a8bcb1c772a67b2c5f23a46535ef6c4c1a6d3",
+    ),
+    "reserve": (
+        "a46c52ebd6a980c3443909b2f0256e46899262c1047a807e54706d1a95c6416d",
+        "12e0d388bd8323a36446260a530b065cc602af90cb7a52eb7d6c16c73d03dd01",
     ),
     "shuffle": (
         "b5dc8c7d8eae47066d8e49f0e11ec7d6639bbb448cc053309d0cb9c1cfe5173a",
@@ -52,10 +68,10 @@ def digests(factory):
     return tuple(hashlib.sha256(data).hexdigest() for data in (result.artifact, result.traces))
 
 
-@pytest.mark.parametrize("agent", [Stay, Greedy, Counting, Shuffle])
-def test_the_bytes_of_the_baselines_are_pinned(agent):
+@pytest.mark.parametrize("name", PINNED)
+def test_the_bytes_of_the_baselines_are_pinned(name):
     """Each baseline gives the bytes that it has always given."""
-    assert digests(agent) == PINNED[agent.__name__.lower()]
+    assert digests(load_agent(name)) == PINNED[name]
 
 
 @pytest.mark.parametrize("agent", [Stay, Greedy, Counting, Shuffle])
