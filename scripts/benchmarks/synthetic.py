@@ -5,6 +5,7 @@ Lines and counts are of episodes that were played; only numbers, seeds and times
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
@@ -39,20 +40,21 @@ def results_of(manifest: Manifest) -> Callable[[int], EpisodeResult]:
 
     def result(number: int) -> EpisodeResult:
         # In this manifest the seed is the number.
-        line, trace, *counts = parts[number % len(parts)]
-        execution = b'{"seconds": %.6f, "steps": []}' % (1e-4 + number * 7919 % 10_007 / 1e7)
-        return sealed(number, line % (number, number), trace % number, *counts, execution)
+        line, trace, *counts, execution = parts[number % len(parts)]
+        seconds = 1e-4 + number * 7919 % 10_007 / 1e7
+        return sealed(number, line % (number, number), trace % number, *counts, execution % seconds)
 
     return result
 
 
-def _parts(outcome: EpisodeResult | Failure) -> tuple[bytes, bytes, bytes, bytes, bytes]:
-    """Return line and trace with places for number and seed, and the counts."""
+def _parts(outcome: EpisodeResult | Failure) -> tuple[bytes, ...]:
+    """Return line and trace with places for number and seed, the counts, and what it cost."""
     assert isinstance(outcome, EpisodeResult), outcome
     number = outcome.episode
     line = _template(outcome.line, number, b'"episode":', b'"seed":')
     trace = _template(outcome.trace, number, b'"episode":')
-    return line, trace, outcome.metrics, outcome.people, outcome.steps
+    execution = re.sub(rb'"seconds": [0-9.e-]+', b'"seconds": %.6f', outcome.execution, count=1)
+    return line, trace, outcome.metrics, outcome.people, outcome.steps, execution
 
 
 def _template(text: bytes, number: int, *keys: bytes) -> bytes:
