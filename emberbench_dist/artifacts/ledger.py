@@ -32,12 +32,14 @@ from emberbench_dist.evaluation.episode import HALF, EpisodeResult, Failure, sea
 from emberbench_dist.evaluation.metrics import Metrics
 from emberbench_dist.evaluation.packing import Totals
 
+_FAILURE = ("episode", "scenario_id", "seed", "step", "kind", "type", "message", "traceback")
 _CHUNK = 1000
 _META_DIGEST = "digest"
 _COLUMNS = ", ".join(EpisodeResult._fields)
 _MARKS = ", ".join("?" * len(EpisodeResult._fields))
 _INSERT = f"INSERT INTO episodes ({_COLUMNS}) VALUES ({_MARKS}) ON CONFLICT (episode) DO NOTHING"  # noqa: S608 - constants
 SELECT_ROWS = f"SELECT {_COLUMNS} FROM episodes"  # noqa: S608 - constants
+_FORGET_FAILURE = "DELETE FROM failures WHERE episode = ?"
 _INSERT_LOST = "INSERT INTO lost (episode, reason, execution) VALUES (?, ?, ?)"
 _EVERY = 2**63 - 1
 
@@ -141,10 +143,8 @@ class Ledger:
         """
         rows = list(results)
         with self._transaction("commit"):
-            new = [row for row in rows if self._connection.execute(_INSERT, row).rowcount]
-            self._connection.executemany(
-                "DELETE FROM failures WHERE episode = ?", [row[:1] for row in rows]
-            )
+            new = self._insert(rows)
+            self._connection.executemany(_FORGET_FAILURE, [row[:1] for row in rows])
             for failure in failures:
                 self._record(failure)
             spent = self._spent + Spent.of(row.execution for row in new)
@@ -156,6 +156,14 @@ class Ledger:
         self._spent = spent
         return len(new)
 
+    def _insert(self, rows: list[EpisodeResult]) -> list[EpisodeResult]:
+        """Insert rows; return those that were new: nearly always all of them."""
+        self._connection.execute("SAVEPOINT all_new")
+        if self._connection.executemany(_INSERT, rows).rowcount == len(rows):
+            return rows
+        self._connection.execute("ROLLBACK TO all_new")
+        return [row for row in rows if self._connection.execute(_INSERT, row).rowcount]
+
     def extend(self, results: Iterator[EpisodeResult]) -> int:
         """Commit any number of results, some at a time; return how many were new."""
         new = 0
@@ -164,21 +172,13 @@ class Ledger:
         return new
 
     def _record(self, failure: Failure) -> None:
+        known = {name: getattr(failure, name) for name in _FAILURE} | {"seed": str(failure.seed)}
         self._connection.execute(
             "INSERT INTO failures VALUES (?, ?, ?, ?, ?, ?, ?, ?, 1) "
             "ON CONFLICT (episode) DO UPDATE SET step = excluded.step, kind = excluded.kind, "
             "type = excluded.type, message = excluded.message, "
             "traceback = excluded.traceback, attempts = attempts + 1",
-            (
-                failure.episode,
-                failure.scenario_id,
-                str(failure.seed),
-                failure.step,
-                failure.kind,
-                failure.type,
-                failure.message,
-                failure.traceback,
-            ),
+            tuple(known.values()),
         )
         if failure.execution:
             lost = LostAttempt(failure.episode, "failed", failure.execution)

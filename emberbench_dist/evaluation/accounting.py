@@ -72,11 +72,11 @@ class Spent:
     @classmethod
     def of(cls, records: Iterable[bytes]) -> Spent:
         """Sum execution records; an empty one is an attempt of which nothing is known."""
-        known = [json.loads(record) if record else {} for record in records]
+        known = json.loads(b"[%s]" % b",".join(record or b"{}" for record in records))
         reports = [report for one in known for report in one.get("steps", ()) if report]
         amounts = {
             name: [report[name] for report in reports if report[name] is not None]
-            for name in _AMOUNTS
+            for name in (_AMOUNTS if reports else ())
         }
         return cls(
             attempts=len(known),
