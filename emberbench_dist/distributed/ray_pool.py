@@ -18,7 +18,7 @@ from emberbench_dist.runner.schedule import WorkerId
 
 _RAY: Any = ray  # where it has no types
 _MAX_FAILED_STARTS = 3
-_LINGER_SECONDS = 0.2
+_LINGER_SECONDS = 0.25
 _PATIENCE_SECONDS = 5.0
 _GROWTH_SECONDS = 3.0
 _TOLERANCE = 1e-9

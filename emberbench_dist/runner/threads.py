@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from emberbench_dist.runner.pool import Event, Finished, Job, Joined
 from emberbench_dist.runner.schedule import WorkerId
 
-_LINGER_SECONDS = 0.2
+_LINGER_SECONDS = 0.25
 
 
 class _Batch(NamedTuple):
