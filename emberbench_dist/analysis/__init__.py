@@ -11,8 +11,9 @@ is first used.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from emberbench_dist.lazy import names_of
 
 if TYPE_CHECKING:
     from emberbench_dist.analysis.frames import (
@@ -44,16 +45,4 @@ __all__ = [  # noqa: PLE0604 - the keys are the names
     *_HOME
 ]
 
-
-def __getattr__(name: str) -> Any:
-    """Import a name from its home."""
-    if name not in _HOME:
-        raise AttributeError(f"module 'emberbench_dist.analysis' has no attribute {name!r}")
-    value = getattr(import_module(f"emberbench_dist.analysis.{_HOME[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    """List the public names."""
-    return sorted(_HOME)
+__getattr__, __dir__ = names_of(__name__, _HOME)
