@@ -9,7 +9,7 @@ from typing import Final
 from emberbench_dist.contract.actions import Action
 from emberbench_dist.contract.document import Position
 from emberbench_dist.contract.observation import GridMap, Observation, Status
-from emberbench_dist.simulator.grid import Cell, Grid, board, flood, grid_of
+from emberbench_dist.simulator.grid import Cell, Grid, board, cells_of, flood, grid_of
 
 FAR: Final = 2**31  # the distance of what no path reaches
 
@@ -37,7 +37,7 @@ def ways(world: GridMap) -> Sequence[tuple[Cell, ...]]:
     """Return for each cell the open cells beside it: north, south, east, west."""
     grid = grid_of(world)
     offsets = [offset for offset in grid.offsets.values() if offset]
-    inside = {cell for cell in range(len(grid.terrain)) if grid.open_cells >> cell & 1}
+    inside = set(cells_of(grid.open_cells))
     return [
         tuple([cell + offset for offset in offsets if cell + offset in inside])
         if cell in inside

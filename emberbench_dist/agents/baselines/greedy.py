@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+from emberbench_dist.agents.fields import distances
 from emberbench_dist.contract.actions import Action
 from emberbench_dist.contract.document import Position
 from emberbench_dist.contract.observation import GridMap, Observation, Status
 from emberbench_dist.simulator.grid import Cell, board, grid_of
-
-_NEVER = 2**62  # a distance that no path has
 
 
 class Greedy:
@@ -96,22 +95,14 @@ class WindingExitField:
 
     def __init__(self, world: GridMap, burning: tuple[Position, ...]) -> None:
         """Search the map from its exits, around `burning`."""
-        self._grid = grid = grid_of(world)
-        self._distance: dict[Cell, int] = dict.fromkeys(map(grid.cell, burning), _NEVER)
-        found = [cell for cell in grid.exits if cell not in self._distance]
-        self._distance.update(dict.fromkeys(found, 0))
-        for cell in found:
-            beyond = self._distance[cell] + 1
-            for near in grid.neighbours[cell]:
-                if near not in self._distance:
-                    self._distance[near] = beyond
-                    found.append(near)
+        self._grid = grid_of(world)
+        self._distances = distances(world, burning, self._grid.exits)
 
     def next_step(self, position: Position) -> Action:
         """Return the action to take at `position`: `stay` on an exit or where no path is."""
         cell = self._grid.cell(position)
-        nearer = self._distance.get(cell, _NEVER) - 1
+        nearer = self._distances[cell] - 1
         for action, offset in self._grid.offsets.items():
-            if self._distance.get(cell + offset, _NEVER) == nearer:
+            if self._distances[cell + offset] == nearer:
                 return action
         return Action.STAY
