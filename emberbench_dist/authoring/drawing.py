@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 from emberbench_dist.contract.document import Position
-from emberbench_dist.contract.observation import Rules
-from emberbench_dist.contract.scenario import Scenario
-from emberbench_dist.contract.versions import SCENARIO_SCHEMA_VERSION
+from emberbench_dist.contract.observation import Exit, GridMap, Rules
+from emberbench_dist.contract.scenario import Person, Scenario
 from emberbench_dist.errors import MapError
 
 WALL: Final = "#"
@@ -67,42 +66,21 @@ def document(
     for row, line in enumerate(rows):
         for col, symbol in enumerate(line):
             cells[symbol].append((row, col))
-    return {
-        "schema_version": SCENARIO_SCHEMA_VERSION,
-        "scenario_id": scenario_id,
-        "description": description,
-        "development_seed": seed,
-        "map": {
-            "width": len(rows[0]),
-            "height": len(rows),
-            "obstacles": _lists(cells[WALL]),
-            "exits": _numbered("E", sorted(cells[EXIT] + cells[BURNING_EXIT])),
-        },
-        "people": _numbered("P", cells[PERSON]),
-        "fire": {
-            "model": rules.fire_model,
-            "ignitions": _lists(sorted(cells[FIRE] + cells[BURNING_EXIT])),
-            "spread_interval": rules.spread_interval,
-            "spread_probability": rules.spread_probability,
-            "exits_flammable": rules.exits_flammable,
-        },
-        "movement": {
-            "enter_fire": rules.enter_fire,
-            "conflict_resolution": rules.conflict_resolution,
-        },
-        "termination": {"max_steps": rules.max_steps},
-    }
-
-
-def _numbered(letter: str, positions: Iterable[Position]) -> list[dict[str, Any]]:
-    return [
-        {"id": f"{letter}{number}", "position": list(position)}
-        for number, position in enumerate(positions, start=1)
-    ]
-
-
-def _lists(positions: Iterable[Position]) -> list[list[int]]:
-    return [list(position) for position in positions]
+    exits = sorted(cells[EXIT] + cells[BURNING_EXIT])
+    return Scenario(
+        scenario_id=scenario_id,
+        description=description,
+        development_seed=seed,
+        map=GridMap(
+            width=len(rows[0]),
+            height=len(rows),
+            obstacles=tuple(cells[WALL]),
+            exits=tuple(Exit(f"E{number}", at) for number, at in enumerate(exits, start=1)),
+        ),
+        people=tuple(Person(f"P{number}", at) for number, at in enumerate(cells[PERSON], start=1)),
+        ignitions=tuple(sorted(cells[FIRE] + cells[BURNING_EXIT])),
+        rules=rules,
+    ).to_dict()
 
 
 def draw(scenario: Scenario) -> list[str]:
