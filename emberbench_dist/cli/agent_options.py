@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
@@ -15,8 +14,7 @@ from emberbench_dist.agents.remote.text import (
     TIMEOUT_SECONDS,
     RemoteOptions,
 )
-
-Command = TypeVar("Command", bound=Callable[..., Any])
+from emberbench_dist.cli.options import together
 
 _DEFAULT = "greedy"
 # Each option that names an agent, and what it puts before its value to make a SPEC.
@@ -29,48 +27,41 @@ _ASKING = {
 }
 
 
-def agent_options(command: Command) -> Command:
-    """Add to a command who plays, and how to ask."""
-    command = asking_options(command)
-    for option in (
-        click.option("--agent-url", metavar="URL", help="A server: POST of an observation."),
-        click.option(
-            "--agent-command", metavar="CMD", help="A program: an observation a line on its input."
-        ),
-        click.option(
-            "--agent",
-            metavar="SPEC",
-            help="A known name, package.module:factory, or path/to/file.py:factory.  "
-            f"[default: {_DEFAULT}]",
-        ),
-    ):
-        command = option(command)
-    return command
+# How a program or a server is asked.
+asking_options = together(
+    click.option(
+        "--agent-timeout",
+        metavar="S",
+        type=click.FloatRange(0, MAX_TIMEOUT_SECONDS, min_open=True),
+        help=f"Seconds for each answer.  [default: {TIMEOUT_SECONDS:g}]",
+    ),
+    click.option(
+        "--agent-retries",
+        metavar="N",
+        type=click.IntRange(0, MAX_RETRIES),
+        help=f"Retries where a server was not reached or busy.  [default: {RETRIES}]",
+    ),
+    click.option(
+        "--agent-headers",
+        metavar="NAME",
+        help="Environment variable that holds HTTP headers, one a line.",
+    ),
+)
 
-
-def asking_options(command: Command) -> Command:
-    """Add to a command how to ask."""
-    for option in (
-        click.option(
-            "--agent-headers",
-            metavar="NAME",
-            help="Environment variable that holds HTTP headers, one a line.",
-        ),
-        click.option(
-            "--agent-retries",
-            metavar="N",
-            type=click.IntRange(0, MAX_RETRIES),
-            help=f"Retries where a server was not reached or busy.  [default: {RETRIES}]",
-        ),
-        click.option(
-            "--agent-timeout",
-            metavar="S",
-            type=click.FloatRange(0, MAX_TIMEOUT_SECONDS, min_open=True),
-            help=f"Seconds for each answer.  [default: {TIMEOUT_SECONDS:g}]",
-        ),
-    ):
-        command = option(command)
-    return command
+# Who plays, and how to ask.
+agent_options = together(
+    click.option(
+        "--agent",
+        metavar="SPEC",
+        help="A known name, package.module:factory, or path/to/file.py:factory.  "
+        f"[default: {_DEFAULT}]",
+    ),
+    click.option(
+        "--agent-command", metavar="CMD", help="A program: an observation a line on its input."
+    ),
+    click.option("--agent-url", metavar="URL", help="A server: POST of an observation."),
+    asking_options,
+)
 
 
 def asked_spec(options: dict[str, Any]) -> str:

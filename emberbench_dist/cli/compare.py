@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from emberbench_dist.cli.options import labels_option
 from emberbench_dist.errors import RunFolderError
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ class _Sheet:
     multiple=True,
     help="A metric, or all; more than once for several.  [default: evacuation_rate]",
 )
-@click.option("--label", "labels", metavar="NAME", multiple=True, help="A name for each run.")
+@labels_option
 @click.option(
     "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Every draw's seed."
 )

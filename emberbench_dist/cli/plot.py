@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from emberbench_dist.artifacts.durable import replacing
+from emberbench_dist.cli.options import labels_option, metric_option
 
 _SUFFIXES = (".png", ".svg", ".pdf")
 
@@ -20,15 +21,9 @@ _SUFFIXES = (".png", ".svg", ".pdf")
     type=click.Path(dir_okay=False, path_type=Path),
     help="The file; its suffix says how: .png, .svg or .pdf.  [default: FIGURE.png]",
 )
-@click.option(
-    "--metric",
-    metavar="NAME",
-    default="evacuation_rate",
-    show_default=True,
-    help="What differences and scenarios are shown in.",
-)
+@metric_option
 @click.option("--scenario", metavar="ID", help="Only this scenario (survival, map).")
-@click.option("--label", "labels", metavar="NAME", multiple=True, help="A name for each run.")
+@labels_option
 def command(  # noqa: PLR0917 - click passes them by name
     figure: str,
     runs: tuple[str, ...],

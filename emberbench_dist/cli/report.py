@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from emberbench_dist.artifacts.durable import replacing
+from emberbench_dist.cli.options import labels_option, metric_option
 
 _RANGES = r"\d{1,19}(-\d{1,19})?(,\d{1,19}(-\d{1,19})?)*"
 _MOST = 1000
@@ -24,20 +25,14 @@ _MOST = 1000
     show_default=True,
     help="The page.",
 )
-@click.option(
-    "--metric",
-    metavar="NAME",
-    default="evacuation_rate",
-    show_default=True,
-    help="What differences and scenarios are shown in.",
-)
+@metric_option
 @click.option(
     "--episodes",
     metavar="LIST",
     help="Episodes to play in the page, such as 3,17,20-25, or none.  "
     "[default: those that differ most, and one a scenario]",
 )
-@click.option("--label", "labels", metavar="NAME", multiple=True, help="A name for each run.")
+@labels_option
 def command(
     runs: tuple[str, ...],
     out: Path,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from emberbench_dist.authoring.moving_ai import Starts, read_map, read_starts
 from emberbench_dist.authoring.page import page
 from emberbench_dist.authoring.placement import Placement, place
 from emberbench_dist.cli.files import a_file, out_option, read_input, write_document
+from emberbench_dist.cli.options import together
 from emberbench_dist.contract.document import Position
 from emberbench_dist.contract.observation import ENTER_FIRE, FIRE_MODELS, Rules
 from emberbench_dist.contract.scenario import (
@@ -43,7 +44,7 @@ _STYLES = {
 _SAME = re.compile(r"(.)\1*")
 _NOT_IN_IDS = re.compile(r"[^A-Za-z0-9._-]+")
 
-_RULES = (
+_rule_options = together(
     click.option(
         "--id", "name", metavar="ID", help="The scenario's id.  [default: the file's name]"
     ),
@@ -75,12 +76,6 @@ _RULES = (
     ),
     click.option("--exits-flammable", is_flag=True, help="Fire spreads to exits."),
 )
-
-
-def _rule_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    for option in reversed(_RULES):
-        command = option(command)
-    return command
 
 
 @click.group(name="scenario")

@@ -5,69 +5,58 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, redirect_stdout
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from emberbench_dist.cli.options import together
 from emberbench_dist.runner.pool import InProcessPool, Job, OpenPool, Pool
 
 if TYPE_CHECKING:
     from emberbench_dist.distributed.worker import Setup
 
-Command = TypeVar("Command", bound=Callable[..., Any])
+worker_options = together(
+    click.option(
+        "--workers",
+        metavar="N",
+        type=click.IntRange(min=1),
+        help="Worker processes.  [default: as many as fit, one a CPU]",
+    ),
+    click.option(
+        "--address", metavar="ADDR", help="Join the Ray cluster at ADDR: auto or HOST:PORT."
+    ),
+    click.option("--in-process", "alone", is_flag=True, help="Use this process, not Ray."),
+)
 
-
-def worker_options(command: Command) -> Command:
-    """Add --workers, --address and --in-process to a command."""
-    for option in (
-        click.option("--in-process", "alone", is_flag=True, help="Use this process, not Ray."),
-        click.option(
-            "--address", metavar="ADDR", help="Join the Ray cluster at ADDR: auto or HOST:PORT."
-        ),
-        click.option(
-            "--workers",
-            metavar="N",
-            type=click.IntRange(min=1),
-            help="Worker processes.  [default: as many as fit, one a CPU]",
-        ),
-    ):
-        command = option(command)
-    return command
-
-
-def load_options(command: Command) -> Command:
-    """Add --concurrency, --max-in-flight and what a worker takes of the cluster to a command."""
-    for option in (
-        click.option(
-            "--gpus-per-worker",
-            metavar="G",
-            type=click.FloatRange(min=0),
-            help="GPUs that each worker takes, also a part of one.  [default: 0]",
-        ),
-        click.option(
-            "--cpus-per-worker",
-            metavar="C",
-            type=click.FloatRange(min=0, min_open=True),
-            help="CPUs that each worker takes, also a part of one.  [default: 1]",
-        ),
-        click.option(
-            "--max-in-flight",
-            metavar="N",
-            type=click.IntRange(min=1),
-            help="Episodes in play at once, over all workers.  [default: workers x K]",
-        ),
-        click.option(
-            "--concurrency",
-            metavar="K",
-            type=click.IntRange(min=1),
-            default=1,
-            show_default=True,
-            help="Episodes that each worker plays at once, in threads, for agents that wait for a "
-            "model elsewhere. They share folder, environment and global random generators.",
-        ),
-    ):
-        command = option(command)
-    return command
+load_options = together(
+    click.option(
+        "--concurrency",
+        metavar="K",
+        type=click.IntRange(min=1),
+        default=1,
+        show_default=True,
+        help="Episodes that each worker plays at once, in threads, for agents that wait for a "
+        "model elsewhere. They share folder, environment and global random generators.",
+    ),
+    click.option(
+        "--max-in-flight",
+        metavar="N",
+        type=click.IntRange(min=1),
+        help="Episodes in play at once, over all workers.  [default: workers x K]",
+    ),
+    click.option(
+        "--cpus-per-worker",
+        metavar="C",
+        type=click.FloatRange(min=0, min_open=True),
+        help="CPUs that each worker takes, also a part of one.  [default: 1]",
+    ),
+    click.option(
+        "--gpus-per-worker",
+        metavar="G",
+        type=click.FloatRange(min=0),
+        help="GPUs that each worker takes, also a part of one.  [default: 0]",
+    ),
+)
 
 
 def require_consistent(options: dict[str, Any]) -> None:
