@@ -13,12 +13,11 @@ from ray import exceptions
 from emberbench_dist.distributed.watch import Watch
 from emberbench_dist.distributed.worker import Setup, Worker
 from emberbench_dist.errors import ClusterError
-from emberbench_dist.runner.pool import Event, Finished, Joined, Lost
+from emberbench_dist.runner.pool import LINGER_SECONDS, Event, Finished, Joined, Lost
 from emberbench_dist.runner.schedule import WorkerId
 
 _RAY: Any = ray  # where it has no types
 _MAX_FAILED_STARTS = 3
-_LINGER_SECONDS = 0.25
 _PATIENCE_SECONDS = 5.0
 _GROWTH_SECONDS = 3.0
 _TOLERANCE = 1e-9
@@ -34,7 +33,7 @@ class RayPool:
     its own. `gone` says what of Ray itself has died.
     """
 
-    linger = _LINGER_SECONDS
+    linger = LINGER_SECONDS
 
     def __init__(
         self,

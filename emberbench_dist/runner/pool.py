@@ -15,6 +15,8 @@ from emberbench_dist.runner.schedule import WorkerId
 # What a worker does with a batch: work through the items in order, start none after the budget
 # of seconds is used up but the first, return an answer for each one started, never raise.
 Job = Callable[[list[Any], float], list[Any]]
+# How long answers of other processes and threads are held, so that few commits serve many.
+LINGER_SECONDS = 0.25
 _MAX_LOSSES = 3
 _POLL_SECONDS = 0.5
 

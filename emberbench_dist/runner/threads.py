@@ -6,10 +6,8 @@ from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import Any, NamedTuple
 
-from emberbench_dist.runner.pool import Event, Finished, Job, Joined
+from emberbench_dist.runner.pool import LINGER_SECONDS, Event, Finished, Job, Joined
 from emberbench_dist.runner.schedule import WorkerId
-
-_LINGER_SECONDS = 0.25
 
 
 class _Batch(NamedTuple):
@@ -24,7 +22,7 @@ class ThreadPool:
     Its threads end with the process: one that hangs in an agent holds up nobody.
     """
 
-    linger = _LINGER_SECONDS
+    linger = LINGER_SECONDS
 
     def __init__(self, job: Job, concurrency: int) -> None:
         """Do `job` in as many threads."""
