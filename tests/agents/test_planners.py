@@ -6,6 +6,7 @@ import random
 from pathlib import Path
 
 import pytest
+from answers import assert_valid
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import scenario_documents, seeds
@@ -14,7 +15,6 @@ from worlds import random_document, scenario, simulator
 from emberbench_dist.agents.baselines import FireAware, Flow, Greedy, Lookahead, Reserve
 from emberbench_dist.agents.conformance import check_agent
 from emberbench_dist.agents.fields import Forecast
-from emberbench_dist.contract.actions import Action, check_actions
 from emberbench_dist.contract.observation import parse_observation, serialize_observation
 from emberbench_dist.contract.scenario import load_scenario, parse_scenario
 from emberbench_dist.simulator.grid import board, cells_of, grid_of
@@ -46,14 +46,7 @@ def first_actions(agent, drawing, **rules):
 @given(document=scenario_documents(), seed=seeds)
 def test_every_answer_is_valid_model_output(agent, document, seed):
     """A planner answers for exactly the active people, in id order, by `Action` members."""
-    play, player = Simulator(parse_scenario(document), seed), agent()
-    while not play.state.terminated:
-        seen = play.observe()
-        given = player.act(seen)
-        assert check_actions(seen, given) == given
-        assert tuple(given) == seen.active
-        assert {type(action) for action in given.values()} == {Action}
-        play.step(given)
+    assert_valid(agent(), parse_scenario(document), seed)
 
 
 @pytest.mark.parametrize("agent", PLANNERS)
