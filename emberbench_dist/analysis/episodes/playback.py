@@ -12,14 +12,15 @@ from emberbench_dist.artifacts.ledger import Ledger
 from emberbench_dist.artifacts.repair import kept_manifest
 from emberbench_dist.artifacts.run_folder import RunFolder
 from emberbench_dist.contract.actions import Action
-from emberbench_dist.contract.canonical import canonical_json, sha256_hex
+from emberbench_dist.contract.canonical import sha256_hex
 from emberbench_dist.contract.document import Position
 from emberbench_dist.contract.observation import PersonView, Status
 from emberbench_dist.contract.scenario import Scenario
 from emberbench_dist.errors import EmberBenchError, ReplayError, RunFolderError
 from emberbench_dist.evaluation.episode import EpisodeResult, replay
+from emberbench_dist.evaluation.lines import state_text
 from emberbench_dist.evaluation.manifest import Episode, Manifest
-from emberbench_dist.evaluation.metrics import Metrics
+from emberbench_dist.evaluation.metrics import Metrics, Tally
 from emberbench_dist.simulator.movement import Outcome
 from emberbench_dist.simulator.simulator import Simulator
 from emberbench_dist.simulator.state import Cause, SimulationState, StepRecord
@@ -146,8 +147,7 @@ def _replayed(label: str, episode: Episode, scenario: Scenario, result: EpisodeR
     film = _Film(label, episode, scenario, recorded["metrics"], simulator.state)
     for record in replay(simulator, json.loads(result.trace)["actions"]):
         film.add(record)
-    final = sha256_hex(canonical_json(simulator.state.to_dict()))
-    if final != recorded["final_state_sha256"]:
+    if sha256_hex(state_text(simulator.state)) != recorded["final_state_sha256"]:
         raise ReplayError("its trace does not lead to the final state that was recorded")
     return film.playback()
 
@@ -168,19 +168,17 @@ class _Film:
         self._deeds: list[tuple[Deed, ...]] = []
         self._ignited = dict.fromkeys(initial.burning, 0)
         self._trapped = dict.fromkeys(initial.trapped, 0)
-        self._evacuated: dict[str, tuple[int, str]] = {}
-        self._lost: dict[str, tuple[int, Cause]] = {}
+        self._tally = Tally(initial)
 
     def add(self, record: StepRecord) -> None:
         """Take one step in."""
         step = record.step
+        self._tally.add(record)
         self._people.append(record.state.people)
         self._deeds.append(tuple(zip(record.choices, record.outcomes, strict=True)))
         self._ignited.update(dict.fromkeys(record.ignitions, step))
         for person in record.state.trapped:
             self._trapped.setdefault(person, step)
-        self._evacuated.update({out.id: (step, out.exit) for out in record.evacuations})
-        self._lost.update({lost.id: (step, lost.cause) for lost in record.casualties})
 
     def playback(self) -> Playback:
         """Return what was taken in."""
@@ -190,6 +188,6 @@ class _Film:
             tuple(self._deeds),
             self._ignited,
             self._trapped,
-            self._evacuated,
-            self._lost,
+            self._tally.evacuated,
+            self._tally.lost,
         )
