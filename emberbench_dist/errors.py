@@ -17,11 +17,13 @@ __all__ = [
     "MapError",
     "ModelOutputError",
     "ObservationFormatError",
+    "PublishError",
     "RemoteAgentError",
     "ReplayError",
     "RunFolderError",
     "ScenarioError",
     "SimulationError",
+    "UploadError",
 ]
 
 
@@ -109,3 +111,11 @@ class ArtifactError(EmberBenchError):
 
 class ClusterError(EmberBenchError):
     """Workers that could not be started, or were lost too often."""
+
+
+class PublishError(EmberBenchError):
+    """A place that a run cannot be published to: its URL, its store, or what it holds."""
+
+
+class UploadError(PublishError):
+    """A publication that was begun and did not come to its end; it can be repeated."""

@@ -15,7 +15,7 @@ PACKAGE = Path(eb.__file__).parent
 MODULES = sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py"))
 # Each layer imports itself and what stands above it here; layers in one row not each other.
 ROWS = (
-    ("errors", "lazy"),
+    ("apart", "errors", "lazy"),
     ("contract",),
     ("simulator",),
     ("agents",),
@@ -29,7 +29,7 @@ ROW = {layer: number for number, layers in enumerate(ROWS) for layer in layers}
 # How names of modules begin that alone may import a library; what is not listed may be nowhere.
 HOMES = {
     "sqlite3": "artifacts/database.py",
-    "pyarrow": "artifacts/parquet",
+    "pyarrow": ("artifacts/parquet", "artifacts/publishing/stores.py"),
     "filelock": "artifacts/run_folder.py",
     "ray": "distributed/",
     "jinja2": "analysis/",

@@ -29,6 +29,8 @@ TREE = {
     "LedgerError": ("RunFolderError",),
     "ArtifactError": ("EmberBenchError",),
     "ClusterError": ("EmberBenchError",),
+    "PublishError": ("EmberBenchError",),
+    "UploadError": ("PublishError",),
 }
 
 

@@ -10,7 +10,7 @@ import click
 from click_default_group import DefaultGroup
 
 from emberbench_dist import __version__
-from emberbench_dist.errors import ClusterError, DiskFullError, EmberBenchError
+from emberbench_dist.errors import ClusterError, DiskFullError, EmberBenchError, UploadError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,6 +35,7 @@ _COMMANDS = {
     "scenario": "Draw, import, show and check scenarios.",
     "manifest": "Build, show and check manifests.",
     "merge": "Join the slices of a run.",
+    "publish": "Copy a complete run to an object store or a folder.",
     "export": "Make the Parquet tables again.",
     "repair": "Drop the damaged rows of a ledger.",
     "agents": "List the agents known by name.",
@@ -102,6 +103,6 @@ def _exit_code(arguments: Sequence[str] | None) -> int:
         return BAD_INPUT
     except EmberBenchError as error:
         click.echo(f"Error: {error}", err=True)
-        unfinished = isinstance(error, ClusterError | DiskFullError)
+        unfinished = isinstance(error, ClusterError | DiskFullError | UploadError)
         return NOT_FINISHED if unfinished else BAD_INPUT
     return code if isinstance(code, int) else COMPLETE

@@ -12,10 +12,12 @@ from typing import Any
 import click
 
 from emberbench_dist.agents.registry import load_agent
+from emberbench_dist.artifacts.filesystem import network_warning
 from emberbench_dist.artifacts.run_folder import RunFolder
 from emberbench_dist.cli.agent_options import agent_options, asked_spec, remote_options
 from emberbench_dist.cli.interrupts import EXIT_INTERRUPTED, Interrupts
 from emberbench_dist.cli.progress import Reporter, print_summary
+from emberbench_dist.cli.publish import publish_option, published, require_place
 from emberbench_dist.cli.workers import (
     load_options,
     on_ray,
@@ -65,6 +67,7 @@ _EXIT_CODES = {"complete": 0, "failed": 1, "crashed": 3, "interrupted": EXIT_INT
     help="End the run when nothing was committed for S seconds.",
 )
 @click.option("--no-steps", is_flag=True, help="Leave out steps.parquet.")
+@publish_option
 def command(manifest: str, out: Path | None, **options: Any) -> int:
     """Evaluate an agent on MANIFEST: a file, or a built-in manifest (default: public-v1)."""
     require_consistent(options)
@@ -78,11 +81,12 @@ def command(manifest: str, out: Path | None, **options: Any) -> int:
         keep_going=options["keep_going"],
     )
     plan = _plan(manifest, out, controls, options)
+    _look_at_places(plan, reporter, options)
     open_pool = interrupts.guarding(_open_pool(plan, reporter, options))
     with interrupts.caught(), reporter.shown(len(plan.episodes)):
         result = run(plan, open_pool)
     _tell(result, plan, reporter)
-    return _EXIT_CODES[result.outcome]
+    return published(options["place"], plan.folder, _EXIT_CODES[result.outcome])
 
 
 def _plan(manifest: str, out: Path | None, controls: Controls, options: dict[str, Any]) -> Plan:
@@ -107,6 +111,16 @@ def _plan(manifest: str, out: Path | None, controls: Controls, options: dict[str
         remote=remote,
         controls=controls,
     )
+
+
+def _look_at_places(plan: Plan, reporter: Reporter, options: dict[str, Any]) -> None:
+    """Require that the run can be published where asked; tell of a disk that is none."""
+    if plan.folder is None:
+        return
+    require_place(options["place"], plan.folder)
+    warning = network_warning(plan.folder.path)
+    if warning:
+        reporter.say(warning)
 
 
 def _open_pool(plan: Plan, reporter: Reporter, options: dict[str, Any]) -> OpenPool:

@@ -1,0 +1,1 @@
+"""Copies of finished runs: in object stores, and in folders elsewhere."""
