@@ -23,6 +23,7 @@ ROWS = (
     ("artifacts", "authoring"),
     ("runner",),
     ("distributed", "analysis", "rl"),
+    ("doctor",),
     ("cli",),
 )
 ROW = {layer: number for number, layers in enumerate(ROWS) for layer in layers}
@@ -150,6 +151,8 @@ def test_imports_go_down(module):
         ("artifacts/tables.py", "import sqlite3", "imports sqlite3"),
         ("evaluation/x.py", "from pyarrow import parquet", "imports pyarrow"),
         ("agents/x.py", "import numpy", "imports numpy"),
+        ("distributed/x.py", "from emberbench_dist.doctor import disk", "imports doctor"),
+        ("artifacts/publishing/place.py", "from pyarrow import fs", "imports pyarrow"),
         ("rl/x.py", "from emberbench_dist.analysis import frames", "imports analysis"),
         ("analysis/x.py", "import gymnasium.spaces", "imports gymnasium"),
         ("distributed/x.py", "from pettingzoo import ParallelEnv", "imports pettingzoo"),

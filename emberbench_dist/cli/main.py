@@ -38,6 +38,7 @@ _COMMANDS = {
     "publish": "Copy a complete run to an object store or a folder.",
     "export": "Make the Parquet tables again.",
     "repair": "Drop the damaged rows of a ledger.",
+    "doctor": "Check machine, folder and cluster before a run.",
     "agents": "List the agents known by name.",
     "check-agent": "Say which rules an agent breaks.",
 }
