@@ -123,6 +123,15 @@ class Waits(Greedy):
         return super().act(observation)
 
 
+class Sleeps(Greedy):
+    """Think for ten minutes before each step."""
+
+    def act(self, observation):
+        """Sleep, then act."""
+        time.sleep(600)
+        return super().act(observation)
+
+
 class Accounts(Greedy):
     """Report what each step cost."""
 

@@ -136,7 +136,7 @@ MALFORMED = [
     (["stay", "stay"], "actions must be a mapping of person id to action, got list"),
     ([("Pa", "stay"), ("Pb", "stay")], "actions must be a mapping of person id to action, got l"),
     ((), "actions must be a mapping of person id to action, got tuple"),
-    ({"Pa", "Pb"}, "actions must be a mapping of person id to action, got set"),
+    ({"Pa"}, "actions must be a mapping of person id to action, got set"),
     (both("stay").items(), "actions must be a mapping of person id to action, got dict_items"),
     (iter([]), "actions must be a mapping of person id to action, got list_iterator"),
     (dict, "actions must be a mapping of person id to action, got type"),

@@ -207,8 +207,14 @@ def test_a_worker_killed_while_it_imports_costs_nothing(play, manifest, tmp_path
     (tmp_path / "slow_to_import.py").write_text(
         "import os, pathlib, time\n"
         "from emberbench_dist.agents.baselines import Greedy\n"
-        "pathlib.Path(f'importing-{os.getpid()}').touch()\n"
+        "FOLDER = pathlib.Path.cwd()\n"
+        "(FOLDER / f'importing-{os.getpid()}').touch()\n"
         "time.sleep(1)\n"
+        "class WaitsForTheThird(Greedy):\n"
+        "    def act(self, observation):\n"
+        "        while len(list(FOLDER.glob('importing-*'))) < 3:\n"
+        "            time.sleep(0.01)\n"
+        "        return super().act(observation)\n"
     )
     killed = []
 
@@ -220,9 +226,8 @@ def test_a_worker_killed_while_it_imports_costs_nothing(play, manifest, tmp_path
 
     killer = threading.Thread(target=kill_the_first, daemon=True)
     killer.start()
-    result = play(manifest, "slow_to_import:Greedy")
+    result = play(manifest, "slow_to_import:WaitsForTheThird")
     killer.join()
     assert result.outcome == "complete"
-    assert len(list(tmp_path.glob("importing-*"))) == 3
     assert kept(tmp_path / "run")[1:] == ([], {})
     assert_undisturbed(tmp_path / "run", manifest)
