@@ -6,6 +6,8 @@ Both hold the committed prefix: episodes 0, 1, 2, ... up to the first that is no
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
 from os import SEEK_END
@@ -21,6 +23,7 @@ from emberbench_dist.contract.versions import (
     SCENARIO_SCHEMA_VERSION,
     SIMULATOR_VERSION,
 )
+from emberbench_dist.errors import ArtifactError
 from emberbench_dist.evaluation.manifest import Manifest
 from emberbench_dist.evaluation.metrics import Metrics
 from emberbench_dist.evaluation.packing import Totals
@@ -74,6 +77,41 @@ def read_summary(manifest: Manifest, artifact: Path) -> Summary:
         file.seek(-min(_FOOTER_BYTES, artifact.stat().st_size), SEEK_END)
         end = json.loads(file.read().splitlines()[-1])
     return Summary(len(manifest), end["committed"], end["totals"])
+
+
+def require_sound(artifact: Path) -> tuple[dict[str, Any], int]:
+    """Return header and number of episodes of an artifact; `ArtifactError` unless it is sound.
+
+    It is what its footer says: one pass, without a look at what the lines mean.
+    """
+    body, count, last = sha256(), -1, b""
+    with reading(artifact) as file:
+        first = file.readline()
+        file.seek(0)
+        for line in file:
+            body.update(last)
+            last = line
+            count += 1
+    try:
+        head, end = json.loads(first), json.loads(last)
+        sound = end["body_sha256"] == body.hexdigest() and end["committed"] == count - 1
+        sound = sound and canonical_json(end).encode() + b"\n" == last
+        sound = sound and head.keys() >= {"manifest_id", "manifest_hash", "episodes"}
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        sound = False
+    if not sound:
+        raise ArtifactError(f"{artifact}: is damaged or cut off: it is not what its footer says")
+    return head, count - 1
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[BinaryIO]:
+    """Open a result to read it; `ArtifactError` where that cannot be."""
+    try:
+        with path.open("rb") as file:
+            yield file
+    except OSError as error:
+        raise ArtifactError(f"{path}: cannot be read: {error.strerror}") from error
 
 
 def write_artifact(

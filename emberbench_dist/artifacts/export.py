@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
-from hashlib import sha256
+from contextlib import ExitStack
 from itertools import islice
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, NamedTuple
 
-from emberbench_dist.artifacts.artifact import header
+from emberbench_dist.artifacts.artifact import header, reading, require_sound
 from emberbench_dist.artifacts.durable import read_json
 from emberbench_dist.artifacts.ledger import Counts, Ledger
 from emberbench_dist.artifacts.parquet import Maker, Origin, write_files, write_tables
@@ -18,7 +17,6 @@ from emberbench_dist.artifacts.parquet_columns import Arrays, Columns
 from emberbench_dist.artifacts.parquet_lines import episodes_of_lines, people_of_lines
 from emberbench_dist.artifacts.repair import kept_manifest
 from emberbench_dist.artifacts.run_folder import RunFolder
-from emberbench_dist.contract.canonical import canonical_json
 from emberbench_dist.errors import (
     ArtifactError,
     EmberBenchError,
@@ -64,7 +62,7 @@ def export_tables(
 def _export_artifact(
     source: RunFolder, out: RunFolder, *, steps: bool, manifest: Manifest | None
 ) -> list[str]:
-    head, committed = _require_sound(source.artifact)
+    head, committed = require_sound(source.artifact)
     manifest = manifest or _built_in(head)
     if manifest is not None and head != header(manifest):
         raise ArtifactError(
@@ -102,28 +100,6 @@ def _origin(
     )
 
 
-def _require_sound(artifact: Path) -> tuple[dict[str, Any], int]:
-    """Return header and number of episodes of an artifact that is as it was written."""
-    body, count, last = sha256(), -1, b""
-    with _reading(artifact) as file:
-        first = file.readline()
-        file.seek(0)
-        for line in file:
-            body.update(last)
-            last = line
-            count += 1
-    try:
-        head, end = json.loads(first), json.loads(last)
-        sound = end["body_sha256"] == body.hexdigest() and end["committed"] == count - 1
-        sound = sound and canonical_json(end).encode() + b"\n" == last
-        sound = sound and head.keys() >= {"manifest_id", "manifest_hash", "episodes"}
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        sound = False
-    if not sound:
-        raise ArtifactError(f"{artifact}: is damaged or cut off: it is not what its footer says")
-    return head, count - 1
-
-
 def _built_in(head: dict[str, Any]) -> Manifest | None:
     """Return the built-in manifest that an artifact is of, if it is of one."""
     try:
@@ -135,8 +111,8 @@ def _built_in(head: dict[str, Any]) -> Manifest | None:
 
 def _blocks(source: RunFolder, committed: int, *, traces: bool) -> Iterator[_Lines]:
     with ExitStack() as stack:
-        artifact = stack.enter_context(_reading(source.artifact))
-        others = stack.enter_context(_reading(source.traces)) if traces else ()
+        artifact = stack.enter_context(reading(source.artifact))
+        others = stack.enter_context(reading(source.traces)) if traces else ()
         next(artifact)
         for first in range(0, committed, _BLOCK):
             count = min(_BLOCK, committed - first)
@@ -146,15 +122,6 @@ def _blocks(source: RunFolder, committed: int, *, traces: bool) -> Iterator[_Lin
             if traces and len(actions) < count:
                 raise ArtifactError(f"{source.traces}: has fewer lines than the artifact")
             yield _Lines(first, lines, actions)
-
-
-@contextmanager
-def _reading(path: Path) -> Iterator[BinaryIO]:
-    try:
-        with path.open("rb") as file:
-            yield file
-    except OSError as error:
-        raise ArtifactError(f"{path}: cannot be read: {error.strerror}") from error
 
 
 class _Parser:

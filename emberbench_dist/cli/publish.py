@@ -10,7 +10,7 @@ import click
 from emberbench_dist.artifacts.publishing.place import Place, parse_place
 from emberbench_dist.artifacts.publishing.publish import Published, check_place, publish
 from emberbench_dist.artifacts.run_folder import RunFolder
-from emberbench_dist.errors import PublishError, RunFolderError
+from emberbench_dist.errors import EmberBenchError
 
 _MIB = 2**20
 _NOT_PUBLISHED = 3
@@ -50,14 +50,15 @@ def published(place: Place | None, folder: RunFolder | None, code: int) -> int:
         click.echo("Not published: only complete runs are.", err=True)
         return code
     click.echo(f"Publishing to {place.url} …", err=True)
+    again = shlex.join(["dist-eval", "publish", str(folder.path), place.url])
     try:
         _tell(publish(folder, place), place)
-    except (PublishError, RunFolderError) as error:
-        again = shlex.join(["dist-eval", "publish", str(folder.path), place.url])
-        click.echo(
-            f"Error: the run is complete, but not published: {error}\nPublish it with: {again}",
-            err=True,
-        )
+    except KeyboardInterrupt:
+        click.echo(f"\nThe run is complete. Publish it with: {again}", err=True)
+        raise
+    except EmberBenchError as error:
+        click.echo(f"Error: the run is complete, but not published: {error}", err=True)
+        click.echo(f"Publish it with: {again}", err=True)
         return _NOT_PUBLISHED
     return code
 

@@ -26,11 +26,18 @@ def ray(asked: Asked) -> Iterator[Finding]:
         for found in apart(probe, asked.address, patience=patience):
             yield from _told(found, asked)
     except TimeoutError:
-        where = f" at {asked.address}" if asked.address else ""
-        yield Finding("Ray", PROBLEM, f"no Ray answers{where} for {patience:.0f} s", _advice(asked))
+        yield _silent(asked, patience)
     except (ClusterError, ChildProcessError) as error:
         told = " ".join(str(error).split())
         yield Finding("Ray", PROBLEM, told, "" if "--in-process" in told else _advice(asked))
+
+
+def _silent(asked: Asked, seconds: float) -> Finding:
+    if not asked.address:
+        return Finding("Ray", PROBLEM, f"no Ray answers for {seconds:.0f} s", _advice(asked))
+    advice = "is it a Ray, and is RAY_AUTH_TOKEN the cluster's?"
+    text = f"no Ray answers at {asked.address} for {seconds:.0f} s"
+    return Finding("Ray", PROBLEM, text, advice)
 
 
 def _advice(asked: Asked) -> str:

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 from commands import dist_eval, folder_in_memory
+from google_store import google_store
 from servers import reply, says, serving
 
 from emberbench_dist.agents.baselines import Greedy
@@ -119,6 +120,23 @@ def test_a_run_is_published_to_a_store_when_it_is_complete(store, room, tmp_path
     assert not [value for value in KEYS.values() if value in known + done.stderr + done.stdout]
 
 
+def test_a_run_is_published_to_google(run):
+    """The same through `gs://`, for a second time as well, and a bucket that is not there."""
+    with google_store() as (port, objects):
+        place = f"gs://anonymous@runs/a/1?endpoint_override=127.0.0.1:{port}&scheme=http"
+        done = dist_eval("publish", run, place)
+        assert (done.returncode, done.stdout) == (
+            0,
+            f"published: {place} (7 files, 0.0 MiB)\n",
+        ), done.stderr
+        assert objects.keys() == {f"a/1/{name}" for name in (*FILES, "published.json")}
+        require_whole(json.loads(objects["a/1/published.json"]), lambda x: objects[f"a/1/{x}"])
+        assert "7 of them were there" in dist_eval("publish", run, place).stdout
+        refused = dist_eval("publish", run, place.replace("@runs", "@nowhere"))
+    assert refused.returncode == 2
+    assert refused.stderr.endswith(": there is no bucket nowhere; make it first\n")
+
+
 def test_publishing_again_copies_only_what_is_missing(store, run):
     """What is there is told and left; what is gone comes back."""
     place = url_at(store)
@@ -199,6 +217,7 @@ def test_a_run_that_is_not_complete_keeps_its_code_and_is_not_published(room, tm
         ),
         (lambda run: (run / "people.parquet").unlink(), "people.parquet: is missing"),
         (lambda run: (run / "traces.jsonl").unlink(), "traces.jsonl: is missing"),
+        (lambda run: (run / "artifact.jsonl").write_text("{}\n"), "artifact.jsonl: is damaged"),
         (shutil.rmtree, "there is no run here"),
     ],
 )
@@ -339,16 +358,18 @@ def test_a_full_disk_lists_nothing(run, tmp_path):
     """A folder on a full disk is told; nothing half stays, and with room it comes to its end."""
     small = tmp_path / "small"
     small.mkdir()
-    (run / "artifact.jsonl").write_bytes(b"x" * 200_000)
+    (run / "traces.jsonl").write_bytes(b"x" * 200_000)
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=60k", "tmpfs", small], check=True)
     try:
         place = (small / "run").as_uri()
         full = dist_eval("publish", run, place)
         assert (full.returncode, full.stderr) == (
             3,
-            f"Error: {place}: artifact.jsonl: No space left on device\n",
+            f"Error: {place}: traces.jsonl: No space left on device\n",
         )
-        assert {path.name for path in (small / "run").iterdir()} == {"published.json"}
+        assert {path.name for path in (small / "run").iterdir()} == {
+            *("artifact.jsonl", "published.json"),
+        }
         subprocess.run(["mount", "-o", "remount,size=4m", small], check=True)
         assert dist_eval("publish", run, place).returncode == 0
     finally:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from emberbench_dist.apart import Send, apart
+from emberbench_dist.artifacts.artifact import require_sound
 from emberbench_dist.artifacts.durable import read_json
 from emberbench_dist.artifacts.publishing.copying import claim, copy, local_file
 from emberbench_dist.artifacts.publishing.place import Place
@@ -59,9 +60,9 @@ def check_place(place: Place, folder: RunFolder) -> None:
 def publish(folder: RunFolder, place: Place, *, overwrite: bool = False) -> Published:
     """Copy a complete run to a place; what is there already is read back and left.
 
-    `RunFolderError` where there is no complete run, `PublishError` where the place is another
-    run's (unless `overwrite`) or cannot be used, `UploadError` where copying did not come to its
-    end: calling it again goes on.
+    `RunFolderError` where there is no complete run, `ArtifactError` where its artifact is damaged,
+    `PublishError` where the place is another run's (unless `overwrite`) or cannot be used,
+    `UploadError` where copying did not come to its end: calling it again goes on.
     """
     run, paths = _complete(folder)
     if place.scheme == "file" and Path(place.path).resolve() == folder.path.resolve():
@@ -124,6 +125,8 @@ def _complete(folder: RunFolder) -> tuple[dict[str, Any], list[Path]]:
     ]
     if absent:
         raise RunFolderError(f"{min(absent)}: is missing; `dist-eval run … --resume` writes it")
+    if whole:
+        require_sound(folder.artifact)
     return run, [*results, *(path for path in tables if path.exists()), folder.run_json]
 
 

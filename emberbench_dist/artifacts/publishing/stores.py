@@ -192,11 +192,9 @@ _MEANINGS = (
 
 
 def _told(place: Place, error: Exception) -> str:
-    if isinstance(error, OSError) and error.errno and error.strerror:
-        return error.strerror
     said = " ".join(str(error).split())
     detail = re.sub(r".*(?:Details|operation): ", "", said)[:_MAX_TOLD]
     for pattern, meaning in _MEANINGS:
         if re.search(pattern, said):
             return meaning.format(bucket=place.bucket, detail=detail)
-    return detail
+    return (error.strerror if isinstance(error, OSError) else None) or detail
