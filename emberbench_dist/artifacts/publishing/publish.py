@@ -23,7 +23,8 @@ from emberbench_dist.artifacts.tables import TABLE
 from emberbench_dist.errors import PublishError, RunFolderError, UploadError
 from emberbench_dist.evaluation.slices import Slice
 
-PATIENCE_SECONDS = 60.0
+# A chunk of a file goes over any line within it.
+PATIENCE_SECONDS = 120.0
 _OPTIONAL = {"steps", "failures"}
 _BINDING = ("manifest_id", "manifest_hash", "agent_spec", "slice")
 

@@ -74,9 +74,10 @@ class Folder:
         try:
             with _explaining(self._place, name):
                 with beside.open("wb") as file:
-                    file.writelines(chunks)
-                    file.flush()
-                    os.fsync(file.fileno())
+                    for chunk in chunks:
+                        file.write(chunk)
+                        file.flush()
+                        os.fsync(file.fileno())  # each: a long silence at the end is no progress
                 put_in_place(beside, self._root / name)
         finally:
             with suppress(OSError):
@@ -140,6 +141,7 @@ def _s3(place: Place) -> Any:
         options["region"] = fs.resolve_s3_region(place.bucket)
     return fs.S3FileSystem(
         **options,
+        background_writes=False,  # they would take in a whole file, and be silent until its end
         connect_timeout=_CONNECT_SECONDS,
         request_timeout=_REQUEST_SECONDS,
         retry_strategy=fs.AwsStandardS3RetryStrategy(max_attempts=_ATTEMPTS),
