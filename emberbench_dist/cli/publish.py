@@ -18,7 +18,7 @@ publish_option = click.option(
     "--publish",
     "place",
     metavar="URL",
-    callback=lambda _context, _option, url: parse_place(url) if url else None,
+    callback=lambda _context, _option, url: None if url is None else parse_place(url),
     help="Copy the run, once it is complete, to s3://…, gs://… or file://….",
 )
 

@@ -22,6 +22,7 @@ from servers import reply, says, serving
 from emberbench_dist.agents.baselines import Greedy
 from emberbench_dist.artifacts.publishing import publish as publishing
 from emberbench_dist.artifacts.run_folder import RunFolder
+from emberbench_dist.cli import run as run_command
 from emberbench_dist.runner.evaluate import evaluate
 from manifests import hall, write_manifest
 
@@ -137,9 +138,10 @@ def test_a_run_is_published_to_google(run):
     assert refused.stderr.endswith(": there is no bucket nowhere; make it first\n")
 
 
-def test_publishing_again_copies_only_what_is_missing(store, run):
-    """What is there is told and left; what is gone comes back."""
-    place = url_at(store)
+def test_publishing_again_copies_only_what_is_missing(store, run, monkeypatch):
+    """What is there is told and left; what is gone comes back. The environment says where."""
+    monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{store}")
+    place = "s3://runs/1"
     assert dist_eval("publish", run, place).returncode == 0
     again = dist_eval("publish", run, place)
     assert again.stdout == f"published: {place} (7 files, 0.0 MiB, 7 of them were there)\n"
@@ -163,6 +165,26 @@ def test_the_place_of_another_run_is_refused_before_a_run(room, tmp_path):
     )
     assert not (tmp_path / "second").exists()
     assert dist_eval(*arguments, tmp_path / "first", "--resume").returncode == 0
+
+
+def test_a_place_that_cannot_be_is_refused_before_a_run(room, tmp_path):
+    """Also a variable that was not set: a run that was to be published does not begin."""
+    for url in ("", "s3://AKIAEXAMPLE:hunter2@runs/1"):
+        refused = dist_eval(
+            *(room / "input/manifest.json", "--in-process", "--out", tmp_path / "run"),
+            *("--publish", url),
+        )
+        assert refused.returncode == 2
+        assert len(refused.stderr.splitlines()) == 1
+        assert "hunter2" not in refused.stderr
+        assert not (tmp_path / "run").exists()
+
+
+def test_a_run_on_a_network_disk_is_told_and_goes_on(room, tmp_path, monkeypatch):
+    """One line on standard error, and the run is as any other."""
+    monkeypatch.setattr(run_command, "network_warning", lambda _: "The run folder is on nfs.")
+    done = dist_eval(room / "input/manifest.json", "--in-process", "--out", tmp_path / "run")
+    assert (done.returncode, done.stderr.splitlines()) == (0, ["The run folder is on nfs."])
 
 
 def test_overwriting_is_said(run, tmp_path):

@@ -38,11 +38,9 @@ def parse_place(url: str) -> Place:
     """Return the place that a URL names; `PublishError` says which rule it breaks."""
     try:
         parts = urlsplit(url)
-        options = dict(parse_qsl(parts.query, keep_blank_values=True, strict_parsing=True))
-    except ValueError:
-        if "?" in url and not url.endswith("?"):
-            raise PublishError(f"the place to publish to is no URL like {_SUPPORTED}") from None
-        options = {}
+        query = parts.query and parse_qsl(parts.query, keep_blank_values=True, strict_parsing=True)
+    except ValueError:  # whose text may repeat the URL
+        raise PublishError(f"the place to publish to is no URL like {_SUPPORTED}") from None
     if parts.scheme not in _OPTIONS:
         told = f"{parts.scheme}:// is not supported" if parts.scheme else "that is no URL"
         raise PublishError(f"a place to publish to is {_SUPPORTED}; {told}")
@@ -53,6 +51,7 @@ def parse_place(url: str) -> Place:
             "the URL to publish to holds credentials; leave them out, and give them as the store's "
             "own tools take them: in the environment, a profile, or the machine's role"
         )
+    options = dict(query or ())
     _require_known(parts, options)
     path = _folder(parts) if parts.scheme == "file" else _prefix(authority, parts.path)
     return Place(url, parts.scheme, path, options, anonymous)

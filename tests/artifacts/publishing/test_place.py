@@ -54,6 +54,7 @@ def test_a_public_bucket_of_google_needs_no_credentials():
         ("s3://runs/x#1", "no #fragment"),
         ("s3://runs/x?regoin=x", "has no option 'regoin'; known are: endpoint_override, region"),
         ("s3://runs/x?region", "is no URL like"),
+        ("s3://[runs/x", "is no URL like"),
         ("file://data/runs", "an absolute folder"),
         ("file:data", "an absolute folder"),
         ("file:///data?region=x", "has no option 'region'; known are: none"),
