@@ -159,8 +159,8 @@ def test_the_place_of_another_run_is_refused_before_a_run(room, tmp_path):
     refused = dist_eval(*arguments, tmp_path / "second")
     assert refused.returncode == 2
     assert re.fullmatch(
-        rf"Error: {place}: a run of test with greedy \(begun \S+ on \S+\) is published there; "
-        r"choose another place\n",
+        rf"Error: {place}: a run of test with greedy \(begun \S+ on \S+\) is there already; "
+        r"choose another place, or replace it by `dist-eval publish --overwrite`\n",
         refused.stderr,
     )
     assert not (tmp_path / "second").exists()

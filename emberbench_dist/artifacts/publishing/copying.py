@@ -19,6 +19,7 @@ from emberbench_dist.errors import PublishError, UploadError
 
 PUBLISHED = "published.json"
 PUBLISHED_VERSION = "1.0"
+_ADVICE = "choose another place, or replace it by `dist-eval publish --overwrite`"
 _ENTRIES = {"published_version", "run", "files"}
 
 # Told of every chunk, so that somebody can see that there is progress.
@@ -41,25 +42,17 @@ class File:
 
 def claim(
     store: Store, run: Mapping[str, Any] | None, names: Iterable[str], *, overwrite: bool = False
-) -> dict[str, Any]:
-    """Require that a place is free or has this run, and can be written; return what it lists.
+) -> None:
+    """Require that a place is free or has this run, and can be written.
 
     `run` is None where it has not begun; `names` are those of a run's files. `PublishError` says
     whose the place is, or what the store refused.
     """
     there = _read_published(store)
-    if there is None and not overwrite:
-        taken = [name for name in names if store.size(name) is not None]
-        if taken:
-            raise PublishError(
-                f"there is a {taken[0]} already, and no {PUBLISHED} that says whose; "
-                "choose another place"
-            )
-    there = there or _published(None, ())
-    if there["run"] not in (None, run) and not overwrite:
-        raise PublishError(f"{_named(there['run'])} is published there; choose another place")
-    _put_published(store, there)
-    return there
+    taken = "" if overwrite else _taken(store, there, run, names)
+    if taken:
+        raise PublishError(f"{taken} is there already; {_ADVICE}")
+    _put_published(store, there or _published(None, ()))
 
 
 def copy(
@@ -136,6 +129,7 @@ def _put_published(store: Store, document: dict[str, Any]) -> None:
 
 
 def _read_published(store: Store) -> dict[str, Any] | None:
+    """Return the list of a place; one that we did not write is of nobody's run."""
     if store.size(PUBLISHED) is None:
         return None
     try:
@@ -144,11 +138,23 @@ def _read_published(store: Store) -> dict[str, Any] | None:
             return dict(document)
     except (ValueError, AttributeError, RecursionError):
         pass
-    raise PublishError(f"there is a {PUBLISHED} that this program did not write")
+    return _published({}, ())
+
+
+def _taken(
+    store: Store,
+    there: Mapping[str, Any] | None,
+    run: Mapping[str, Any] | None,
+    names: Iterable[str],
+) -> str:
+    """Return what of somebody else's is at a place; empty where it is free or has this run."""
+    if there is None:  # nor may a file be there that no list speaks of
+        return next((f"a {name}" for name in names if store.size(name) is not None), "")
+    return "" if there["run"] in (None, run) else _named(there["run"])
 
 
 def _named(run: Any) -> str:
     try:
         return "a run of {manifest_id} with {agent_spec} (begun {started} on {host})".format(**run)
     except (KeyError, TypeError):
-        return "another run"
+        return f"a {PUBLISHED} that this program did not write"

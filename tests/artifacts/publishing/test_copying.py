@@ -168,7 +168,7 @@ def test_another_run_is_left_alone(files):
 @pytest.mark.parametrize(
     ("there", "told"),
     [
-        ({"traces.jsonl": b"mine"}, r"there is a traces\.jsonl already"),
+        ({"traces.jsonl": b"mine"}, r"a traces\.jsonl is there already; .* --overwrite"),
         ({PUBLISHED: b"[]"}, "did not write"),
         ({PUBLISHED: b"\xff"}, "did not write"),
         ({PUBLISHED: b'{"published_version":"2.0","run":null,"files":{}}'}, "did not write"),
@@ -180,6 +180,8 @@ def test_files_of_somebody_else_are_left_alone(there, told):
     with pytest.raises(PublishError, match=told):
         claim(store, RUN, NAMES)
     assert store.files == there
+    assert publish(store, [], overwrite=True) == []
+    assert store.listed() == {}
 
 
 def test_a_place_that_was_only_tried_is_free(files):
@@ -196,7 +198,7 @@ def test_overwriting_replaces_another_run_and_what_it_had_more(files):
     store = Shelf({"steps.parquet": b"of another", "artifact.jsonl": b"other", "README": b"kept"})
     publish(store, files, overwrite=True)
     assert store.files.keys() - {PUBLISHED} == {*contents(files), "README"}
-    with pytest.raises(PublishError, match="is published there"):
+    with pytest.raises(PublishError, match="is there already"):
         publish(store, files, OTHER)
     publish(store, files, OTHER, overwrite=True)
     assert json.loads(store.files[PUBLISHED])["run"] == OTHER
