@@ -172,7 +172,8 @@ def _explaining(place: Place, name: str = "") -> Iterator[None]:
     """Turn what the system or pyarrow raises into one line."""
     try:
         yield
-    except (OSError, ValueError) as error:  # ValueError: what pyarrow calls invalid
+    # ValueError: what pyarrow calls invalid; ImportError: a pyarrow built without that store.
+    except (OSError, ValueError, ImportError) as error:
         told = _told(place, error)
         raise PublishError(f"{name}: {told}" if name else told) from error
 
