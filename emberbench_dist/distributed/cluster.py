@@ -78,9 +78,11 @@ def local_cluster(cpus: int) -> Iterator[Watch]:
 
 
 @contextmanager
-def joined_cluster(address: str) -> Iterator[Watch]:
-    """Join the cluster at `address`, and leave it as it is."""
-    with _environment({}), _ray(address=address):
+def joined_cluster(address: str, runtime_env: dict[str, Any] | None = None) -> Iterator[Watch]:
+    """Join the cluster at `address`, with an environment for its workers; leave it as it is."""
+    # A driver that was submitted as a job may have another one: ours goes before it.
+    settings: dict[str, str | None] = {"RAY_OVERRIDE_JOB_RUNTIME_ENV": "1"}
+    with _environment(settings), _ray(address=address, runtime_env=runtime_env):
         yield lambda: ""
 
 
