@@ -140,16 +140,17 @@ def _of_entry(entry: EntryPoint) -> AgentCode:
 
 def _of_module(name: str, folder: Path | None, leave_out: Iterable[Path]) -> AgentCode:
     top = name.partition(".")[0]
-    if folder is None:
-        if top == "emberbench_dist":
-            return AgentCode("package", _OWN)
-        folder = _root(sys.modules.get(top))
-    if folder is None:
+    root = _root(sys.modules.get(top))
+    if folder is not None and folder != root:
+        raise AgentSpecError(f"module {top} was imported from {root}, not from {folder}")
+    if top == "emberbench_dist":
+        return AgentCode("package", _OWN)
+    if root is None:
         return AgentCode("module")
-    if not _INSTALLED.isdisjoint(folder.parts):
+    if not _INSTALLED.isdisjoint(root.parts):
         owners = packages_distributions().get(top, [])
         return AgentCode("package", {owner: version(owner) for owner in sorted(set(owners))})
-    return _of_folder(folder, leave_out)
+    return _of_folder(root, leave_out)
 
 
 def _root(module: ModuleType | None) -> Path | None:

@@ -17,6 +17,8 @@ from emberbench_dist.errors import AgentSpecError, ClusterError
 
 _RAY: Any = ray  # where it has no types
 _POLL_SECONDS = 0.5
+# Lost with its node, not by its own doing: nothing is charged to an episode.
+_NODE_LOSS = ("its node has died", "node was terminated", "preempted", "raylet died")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,9 +81,9 @@ class Nodes:
     def _judge(self, name: str, call: Any) -> Verdict:
         try:
             found, problem = ray.get(call)
-        except (exceptions.NodeDiedError, exceptions.ActorUnschedulableError):
-            return Verdict("")  # whoever is gone needs no verdict
         except exceptions.RayError as error:
+            if is_node_loss(error):
+                return Verdict("")  # whoever is gone needs no verdict
             return Verdict(f"{name} cannot start a worker: {_cause(error)}")
         if "emberbench_dist" not in found:
             return Verdict(
@@ -112,6 +114,17 @@ def versions() -> dict[str, str]:
     """Return what must be the same on every node; of Python, the first two numbers."""
     python = ".".join(platform.python_version_tuple()[:2])
     return {"Python": python, "Ray": ray.__version__, "emberbench_dist": __version__}
+
+
+def is_node_loss(error: Exception) -> bool:
+    """Say whether a worker was lost with its node."""
+    lost = (
+        exceptions.NodeDiedError,
+        exceptions.ObjectLostError,
+        exceptions.LocalRayletDiedError,
+        exceptions.ActorUnschedulableError,
+    )
+    return isinstance(error, lost) or any(mark in str(error) for mark in _NODE_LOSS)
 
 
 def _probe_class() -> type:

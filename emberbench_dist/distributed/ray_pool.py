@@ -10,6 +10,7 @@ from typing import Any
 import ray
 from ray import exceptions
 
+from emberbench_dist.distributed.nodes import is_node_loss
 from emberbench_dist.distributed.watch import Watch
 from emberbench_dist.distributed.worker import Setup, Worker
 from emberbench_dist.errors import ClusterError
@@ -21,8 +22,6 @@ _MAX_FAILED_STARTS = 3
 _PATIENCE_SECONDS = 5.0
 _GROWTH_SECONDS = 3.0
 _TOLERANCE = 1e-9
-# Lost with its node, not by its own doing: nothing is charged to an episode.
-_NODE_LOSS = ("its node has died", "node was terminated", "preempted", "raylet died")
 
 
 class RayPool:
@@ -163,7 +162,7 @@ class RayPool:
 
     def _replace(self, worker: WorkerId, error: Exception, *, started: bool) -> Lost:
         """Forget a dead worker with all its calls, and start another."""
-        reason, node_loss = _in_one_line(error), _is_node_loss(error)
+        reason, node_loss = _in_one_line(error), is_node_loss(error)
         if not started and not node_loss:
             self._failed_starts += 1
             if self._failed_starts >= _MAX_FAILED_STARTS:
@@ -187,15 +186,6 @@ def _answer(call: Any) -> Any:
         return ray.get(call)
     except exceptions.RayError as error:
         return error
-
-
-def _is_node_loss(error: Exception) -> bool:
-    lost = (
-        exceptions.NodeDiedError,
-        exceptions.ObjectLostError,
-        exceptions.LocalRayletDiedError,
-    )
-    return isinstance(error, lost) or any(mark in str(error) for mark in _NODE_LOSS)
 
 
 def _in_one_line(error: Exception) -> str:

@@ -67,7 +67,7 @@ def open_ledger(plan: Plan, folder: RunFolder) -> Ledger:
         return Ledger.create(folder.ledger, binding(plan), plan.manifest.documents())
     ledger = Ledger.open(folder.ledger)
     try:
-        _require_same_run(plan, folder, ledger.meta())
+        _require_same_run(plan, folder, ledger)
     except RunFolderError:
         ledger.close()
         raise
@@ -83,7 +83,7 @@ def committed_in(plan: Plan, folder: RunFolder) -> int | None:
     if _is_new(plan, folder):
         return None
     with Ledger.reading(folder.ledger) as ledger:
-        _require_same_run(plan, folder, ledger.meta())
+        _require_same_run(plan, folder, ledger)
         return sum(map(len, ledger.committed()))
 
 
@@ -103,7 +103,8 @@ def _is_new(plan: Plan, folder: RunFolder) -> bool:
     return False
 
 
-def _require_same_run(plan: Plan, folder: RunFolder, known: dict[str, str]) -> None:
+def _require_same_run(plan: Plan, folder: RunFolder, ledger: Ledger) -> None:
+    known = ledger.meta()
     if known["manifest_hash"] != plan.manifest.manifest_hash:
         raise RunFolderError(
             f"{folder.path}: is a run of manifest {known['manifest_id']} "
@@ -121,7 +122,7 @@ def _require_same_run(plan: Plan, folder: RunFolder, known: dict[str, str]) -> N
             f"{plan.agent_spec!r}; if you mean to go on with it, add --agent-changed"
         )
     kept = known.get("agent_code")
-    if plan.code is None or kept is None or plan.agent_changed:
+    if plan.code is None or kept is None or plan.agent_changed or not ledger.committed():
         return
     if changes := plan.code.changes_since(kept):
         raise RunFolderError(
