@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from emberbench_dist.distributed.head import find_head, watch_head
 from emberbench_dist.distributed.watch import Watch, watch_children
 from emberbench_dist.errors import ClusterError
 
@@ -80,8 +81,10 @@ def local_cluster(cpus: int) -> Iterator[Watch]:
 @contextmanager
 def joined_cluster(address: str) -> Iterator[Watch]:
     """Join the cluster at `address`, and leave it as it is."""
-    with _environment({}), _ray(address=address):
-        yield lambda: ""
+    with _environment({}):
+        address = find_head(address)
+        with _ray(address=address):
+            yield watch_head(address)
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from emberbench_dist.agents.registry import load_agent
 from emberbench_dist.agents.remote.text import RemoteOptions
 from emberbench_dist.artifacts.run_folder import RunFolder
 from emberbench_dist.distributed.cluster import available_cpus, joined_cluster, local_cluster
+from emberbench_dist.distributed.head import require_address
 from emberbench_dist.distributed.worker import Setup
 from emberbench_dist.errors import ClusterError, EpisodeFailedError, EvaluationError
 from emberbench_dist.evaluation.manifest import Manifest, load_manifest
@@ -82,6 +83,8 @@ def ray_pool(
     setup: Setup, *, workers: int | None, address: str | None, fresh: bool = False
 ) -> OpenPool:
     """Return how to open a pool on a local Ray, or on the cluster at `address`."""
+    if address:
+        require_address(address)
     _require_share("CPUs", setup.cpus, least=_LEAST_SHARE)
     _require_share("GPUs", setup.gpus, least=0)
 
