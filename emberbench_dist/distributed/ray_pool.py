@@ -20,6 +20,7 @@ from emberbench_dist.runner.schedule import WorkerId
 _MAX_FAILED_STARTS = 3
 _PATIENCE_SECONDS = 5.0
 _LOOK_SECONDS = 3.0
+_YIELD_SECONDS = 10.0
 # Lost with its node, not by its own doing: nothing is charged to an episode.
 _NODE_LOSS = ("its node has died", "node was terminated", "preempted", "raylet died")
 
@@ -28,7 +29,8 @@ class RayPool:
     """A number of workers, each one actor process.
 
     A setup says what each takes of the cluster and how many batches it works on at once. `workers`
-    None is as many as there is room for, at least one; it follows nodes that join and leave.
+    None is as many as there is room for, at least one: it follows nodes that join and leave, and
+    gives places up, one after the other, where somebody else on the cluster waits for them.
     `fresh` gives every batch a process of its own. `gone` says what of Ray itself has died.
     """
 
@@ -57,13 +59,16 @@ class RayPool:
         )
         self._fixed = workers
         self._fresh = fresh
+        # A worker that plays many episodes at once is never free to go.
+        self._steadfast = bool(workers) or fresh or setup.concurrency > 1
         self._gone = gone
         self._actors: dict[WorkerId, Any] = {}
         # Whose call it is, and, for the first one, since when the worker has been starting.
         self._calls: dict[Any, tuple[WorkerId, float | None]] = {}
         self._next_id = 0
         self._failed_starts = 0
-        self._next_look = 0.0
+        self._next_look = self._next_yield = 0.0
+        self._yields = False
         self._follow()
 
     def submit(self, worker: WorkerId, items: list[Any], budget: float) -> None:
@@ -121,8 +126,16 @@ class RayPool:
             self._start()
         # The last ones first: the others may have a place, and need long to start.
         for worker in starting[::-1][: max(0, len(self._actors) - wanted)]:
-            ray.kill(self._actors[worker])
-            self._forget(worker)
+            self._end(worker)
+        self._give_way()
+
+    def _give_way(self) -> None:
+        """Let the next worker that has finished a batch go, where its place is waited for."""
+        if self._steadfast or self._starting() or time.monotonic() < self._next_yield:
+            return
+        if len(self._actors) > 1 and self._places.are_asked_for():
+            self._yields = True
+            self._next_yield = time.monotonic() + _YIELD_SECONDS
 
     def _room(self) -> int:
         """Return for how many workers there is room beside what others do on the cluster."""
@@ -156,10 +169,13 @@ class RayPool:
             return
         yield Finished(worker, pickle.loads(answer), position)  # noqa: S301 - from our own worker
         if self._fresh:
-            ray.kill(self._actors[worker])
-            self._forget(worker)
+            self._end(worker)
             self._start()
             yield Lost(worker, "it has done its one batch", charged=False)
+        elif self._yields:
+            self._yields = False
+            self._end(worker)
+            yield Lost(worker, "its place is asked for", charged=False)
 
     def _replace(self, worker: WorkerId, error: Exception, *, started: bool) -> Lost:
         """Forget a dead worker with all its calls; start another where it has left its place."""
@@ -176,6 +192,10 @@ class RayPool:
     def _of(self, worker: WorkerId) -> list[Any]:
         """Return the calls of a worker, the oldest first."""
         return [call for call, (whose, _) in self._calls.items() if whose == worker]
+
+    def _end(self, worker: WorkerId) -> None:
+        ray.kill(self._actors[worker])
+        self._forget(worker)
 
     def _forget(self, worker: WorkerId) -> None:
         self._actors.pop(worker, None)

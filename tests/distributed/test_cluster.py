@@ -218,14 +218,17 @@ def test_no_worker_has_a_place(join):
     assert run.process.wait(60) == 130
 
 
-def test_two_runs_share_a_cluster(join):
-    """A run takes what another one leaves, says what it waits for, and both give their bytes."""
+def test_two_runs_share_a_cluster(host, join):
+    """A run that came first leaves a place to a second one, and both give their bytes."""
+    assert host("add") == 2
     first = join()
-    first.wait_for(lambda: first.committed() >= 1)
+    first.wait_for(lambda: first.playing() == ["0", "1"])
     second = join(out="second")
-    second.told("0 of 1 workers placed: each needs 1 CPU, the cluster has 1 and 0 free")
+    second.wait_for(lambda: second.committed() >= 1)
+    first.goes_on()
     first.finish()
     second.finish()
+    assert host("kill") == 1
 
 
 def test_a_driver_outside_the_cluster(host, join):
