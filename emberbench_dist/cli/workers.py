@@ -25,7 +25,9 @@ worker_options = together(
         help="Worker processes.  [default: as many as fit, one a CPU]",
     ),
     click.option(
-        "--address", metavar="ADDR", help="Join the Ray cluster at ADDR: auto or HOST:PORT."
+        "--address",
+        metavar="ADDR",
+        help="Join the Ray cluster at ADDR: auto, HOST:PORT or, from outside, ray://HOST:PORT.",
     ),
     click.option("--in-process", "alone", is_flag=True, help="Use this process, not Ray."),
 )
@@ -134,6 +136,10 @@ def on_ray(
     @contextmanager
     def opened() -> Iterator[Pool]:
         say(f"Joining Ray at {address} …" if address else "Starting Ray …")
+        if address and address.startswith("ray://"):
+            say(
+                "ray:// takes each call through the head: a run on a node of the cluster is faster."
+            )
         with ExitStack() as stack:
             log = Path(setup.log) if setup.log else Path("/dev/null")
             stack.enter_context(redirect_stdout(stack.enter_context(log.open("a"))))

@@ -13,6 +13,7 @@ from emberbench_dist.agents.registry import load_agent
 from emberbench_dist.agents.remote.text import RemoteOptions
 from emberbench_dist.artifacts.run_folder import RunFolder
 from emberbench_dist.distributed.cluster import available_cpus, joined_cluster, local_cluster
+from emberbench_dist.distributed.head import require_address
 from emberbench_dist.distributed.shipping import Luggage
 from emberbench_dist.distributed.worker import Setup
 from emberbench_dist.errors import ClusterError, EpisodeFailedError, EvaluationError
@@ -106,6 +107,8 @@ def ray_pool(
 
     `luggage` is what the cluster's nodes get before.
     """
+    if address:
+        require_address(address)
     _require_share("CPUs", setup.cpus, least=_LEAST_SHARE)
     _require_share("GPUs", setup.gpus, least=0)
     luggage.require_cluster(address)
