@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from emberbench_dist.agents.code import code_of, use_code_dir
 from emberbench_dist.agents.registry import load_agent
@@ -22,6 +23,9 @@ from emberbench_dist.runner.drive import Controls
 from emberbench_dist.runner.plan import Plan
 from emberbench_dist.runner.pool import OpenPool, Pool
 from emberbench_dist.runner.run import RunResult, run
+
+if TYPE_CHECKING:
+    from emberbench_dist.distributed.nodes import Nodes
 
 _LEAST_SHARE = 0.0001  # of a CPU, in Ray
 _NOTHING = Luggage()
@@ -121,16 +125,18 @@ def ray_pool(
             if setup.log:
                 Path(setup.log).touch()
         with ExitStack() as stack:
+            nodes = None
             if address:
                 with luggage.runtime_env() as wanted:
                     gone = stack.enter_context(joined_cluster(address, wanted))
-                _require_fit_nodes(setup)
+                nodes = _fit_nodes(setup)
             else:
                 gone = stack.enter_context(local_cluster(_own_cpus(setup, workers)))
             # Loaded here: Ray reads its settings when it is imported.
             from emberbench_dist.distributed.ray_pool import RayPool  # noqa: PLC0415
 
-            pool = stack.enter_context(closing(RayPool(setup, workers, fresh=fresh, gone=gone)))
+            pool = RayPool(setup, workers, fresh=fresh, gone=gone, nodes=nodes)
+            stack.enter_context(closing(pool))
             if not address:
                 pool.require_place()
             yield pool
@@ -138,12 +144,14 @@ def ray_pool(
     return open_pool
 
 
-def _require_fit_nodes(setup: Setup) -> None:
+def _fit_nodes(setup: Setup) -> Nodes:
     """Ask every node on which a worker fits whether it can play."""
     # Loaded here, as above.
-    from emberbench_dist.distributed.nodes import Nodes, with_place  # noqa: PLC0415
+    from emberbench_dist.distributed.nodes import Nodes  # noqa: PLC0415
 
-    Nodes(setup).require_fit(with_place(setup))
+    nodes = Nodes(setup)
+    nodes.require_fit()
+    return nodes
 
 
 def _require_share(name: str, share: float, *, least: float) -> None:

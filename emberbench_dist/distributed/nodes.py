@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pickle
 import platform
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,37 +29,51 @@ class Verdict:
 
 
 class Nodes:
-    """What is known of each node: nothing, that it was asked, or what it answered."""
+    """The nodes that could have a worker: each is asked once, and closed unless it can play."""
 
     def __init__(self, setup: Setup) -> None:
         """Ask with the setup of the workers, all of it but the scenarios."""
+        self._needs = {"CPU": setup.cpus, "GPU": setup.gpus}
         self._question = pickle.dumps(setup._replace(scenarios={}))
+        # The process that is asked, and its answer to be.
         self._asked: dict[str, tuple[Any, Any]] = {}
         self._verdicts: dict[str, Verdict] = {}
         self._names: dict[str, str] = {}
 
-    def require_fit(self, nodes: Iterable[dict[str, Any]]) -> None:
-        """Ask nodes (as `ray.nodes()` tells of them) and wait until each has answered.
+    def require_fit(self) -> None:
+        """Ask the nodes that are there and wait until each has answered.
 
         `AgentSpecError` where the agent cannot be imported on one, `ClusterError` where a node
         has other versions, or cannot be asked.
         """
-        named = [node["NodeID"] for node in nodes if self.verdict(node) is None]
+        self.look()
         while self._asked:
             self._collect(_POLL_SECONDS)
-        for node in named:
-            verdict = self._verdicts.get(node, Verdict(""))
+        for verdict in self._verdicts.values():
             if verdict.problem:
                 raise (AgentSpecError if verdict.of_agent else ClusterError)(verdict.problem)
 
-    def verdict(self, node: dict[str, Any]) -> Verdict | None:
-        """Return what a node has answered; None until it has. It is asked once, without waiting."""
+    def look(self) -> None:
+        """Ask nodes that have joined, and take in what the others have answered; never wait."""
+        for node in _RAY.nodes():
+            if node["NodeID"] not in self._names and node["Alive"] and self._has_place(node):
+                self._names[node["NodeID"]] = f"node {node['NodeManagerAddress']}"
+                self._asked[node["NodeID"]] = self._ask(node["NodeID"])
         self._collect(0)
-        name = node["NodeID"]
-        if name not in self._verdicts and name not in self._asked:
-            self._names[name] = f"node {node['NodeManagerAddress']}"
-            self._asked[name] = self._ask(name)
-        return self._verdicts.get(name)
+
+    def closed(self) -> frozenset[str]:
+        """Return the nodes (their ids) that get no worker: they cannot play, or may not yet."""
+        bad = (node for node, verdict in self._verdicts.items() if verdict.problem)
+        return frozenset([*self._asked, *bad])
+
+    def note(self) -> str:
+        """Say what is wrong with nodes that joined; the others play without them."""
+        told = [verdict.problem for verdict in self._verdicts.values() if verdict.problem]
+        return f"{'; '.join(told)}; it is not used" if told else ""
+
+    def _has_place(self, node: dict[str, Any]) -> bool:
+        """Say whether a worker would find room on the node, were it empty."""
+        return all(node["Resources"].get(name, 0) >= need for name, need in self._needs.items())
 
     def _ask(self, node: str) -> tuple[Any, Any]:
         """Start a process on the node that takes nothing of it; return it and its answer to be."""
@@ -70,9 +83,7 @@ class Nodes:
 
     def _collect(self, timeout: float) -> None:
         calls = {answer: node for node, (_, answer) in self._asked.items()}
-        if not calls:
-            return
-        ready, _ = ray.wait(list(calls), num_returns=1, timeout=timeout)
+        ready, _ = ray.wait(list(calls), timeout=timeout) if calls else ([], [])
         for call in ready:
             node = calls[call]
             self._verdicts[node] = self._judge(self._names[node], call)
@@ -85,29 +96,22 @@ class Nodes:
             if is_node_loss(error):
                 return Verdict("")  # whoever is gone needs no verdict
             return Verdict(f"{name} cannot start a worker: {_cause(error)}")
-        if "emberbench_dist" not in found:
+        return judge(name, found, problem)
+
+
+def judge(name: str, found: dict[str, str], problem: str) -> Verdict:
+    """Return the verdict on a node that has these versions, where there is this problem."""
+    for library, here in versions().items():
+        there = found.get(library)
+        if there is None:
             return Verdict(
-                f"{name} has no emberbench_dist ({problem}); install emberbench-dist "
-                f"{__version__} in the Python of its Ray"
+                f"{name} has no {library} ({problem}); install emberbench-dist {__version__} in "
+                "the Python of its Ray"
             )
-        for library, here in versions().items():
-            if found[library] != here:
-                return Verdict(
-                    f"{name} has {library} {found[library]}, the driver {here}: install the same "
-                    "on both"
-                )
-        return Verdict(problem and f"{name}: {problem}", of_agent=True)
-
-
-def with_place(setup: Setup) -> list[dict[str, Any]]:
-    """Return the nodes that could have a worker, were they empty."""
-    needs = {"CPU": setup.cpus, "GPU": setup.gpus}
-    return [
-        node
-        for node in _RAY.nodes()
-        if node["Alive"]
-        and all(node["Resources"].get(name, 0) >= need for name, need in needs.items())
-    ]
+        if there != here:
+            told = f"{name} has {library} {there}, the driver {here}: install the same on both"
+            return Verdict(told)
+    return Verdict(problem and f"{name}: {problem}", of_agent=True)
 
 
 def versions() -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import ray
@@ -21,9 +22,9 @@ class Places:
         """Look for places that have these amounts."""
         self._needs = needs
 
-    def in_all(self) -> int:
-        """Return how many workers the nodes would hold if they were empty."""
-        return sum(map(self._held_by, _nodes()))
+    def in_all(self, closed: Collection[str] = ()) -> int:
+        """Return how many workers the nodes would hold if they were empty, but for closed ones."""
+        return sum(map(self._held_by, _nodes(closed)))
 
     def free(self) -> int:
         """Return how many workers what is free might hold; it may lie on several nodes."""
@@ -59,9 +60,11 @@ class Places:
         return f"{need:g} {name}, {has}"
 
 
-def _nodes() -> list[dict[str, float]]:
-    """Return the resources of each node that is alive."""
-    return [node["Resources"] for node in _RAY.nodes() if node["Alive"]]
+def _nodes(closed: Collection[str] = ()) -> list[dict[str, float]]:
+    """Return the resources of each node that is alive and not closed."""
+    return [
+        node["Resources"] for node in _RAY.nodes() if node["Alive"] and node["NodeID"] not in closed
+    ]
 
 
 def _demands(gcs_address: str) -> list[dict[str, float]]:

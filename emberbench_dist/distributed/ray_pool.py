@@ -10,7 +10,7 @@ from typing import Any
 import ray
 from ray import exceptions
 
-from emberbench_dist.distributed.nodes import is_node_loss
+from emberbench_dist.distributed.nodes import Nodes, is_node_loss
 from emberbench_dist.distributed.places import Places
 from emberbench_dist.distributed.watch import Watch
 from emberbench_dist.distributed.worker import Setup, Worker
@@ -30,7 +30,8 @@ class RayPool:
     A setup says what each takes of the cluster and how many batches it works on at once. `workers`
     None is as many as there is room for, at least one: it follows nodes that join and leave, and
     gives places up, one after the other, where somebody else on the cluster waits for them.
-    `fresh` gives every batch a process of its own. `gone` says what of Ray itself has died.
+    `fresh` gives every batch a process of its own. `gone` says what of Ray itself has died,
+    `nodes` which nodes to keep away from.
     """
 
     linger = LINGER_SECONDS
@@ -42,25 +43,28 @@ class RayPool:
         *,
         fresh: bool = False,
         gone: Watch = lambda: "",
+        nodes: Nodes | None = None,
     ) -> None:
         """Ask for the actors; they join as they get ready."""
         self._setup = ray.put(setup)
         needs = {"CPU": setup.cpus, "GPU": setup.gpus} if setup.gpus else {"CPU": setup.cpus}
         self._places = Places(needs)
-        actor_class: Any = ray.remote(max_restarts=0, max_task_retries=0)(Worker)
-        self._actor_class = actor_class.options(
-            num_cpus=setup.cpus,
-            num_gpus=setup.gpus,
+        self._actor_class: Any = ray.remote(max_restarts=0, max_task_retries=0)(Worker)
+        self._options: dict[str, Any] = {
+            "num_cpus": setup.cpus,
+            "num_gpus": setup.gpus,
             # Above 1 each call has a thread of Ray's own; 1 stays in the main thread.
-            max_concurrency=setup.concurrency,
+            "max_concurrency": setup.concurrency,
             # A node that is lost takes few workers along.
-            scheduling_strategy="SPREAD",
-        )
+            "scheduling_strategy": "SPREAD",
+        }
         self._fixed = workers
         self._fresh = fresh
         # A worker that plays many episodes at once is never free to go.
         self._steadfast = bool(workers) or fresh or setup.concurrency > 1
         self._gone = gone
+        self._nodes = nodes
+        self._avoided = frozenset[str]()
         self._actors: dict[WorkerId, Any] = {}
         # Whose call it is, and, for the first one, since when the worker has been starting.
         self._calls: dict[Any, tuple[WorkerId, float | None]] = {}
@@ -95,9 +99,9 @@ class RayPool:
 
     def note(self) -> str:
         """Say how many workers wait for a place, once they have waited for some seconds."""
-        starting = self._starting()
+        starting, unfit = self._starting(), self._nodes.note() if self._nodes else ""
         if time.monotonic() - min(starting.values(), default=float("inf")) < _PATIENCE_SECONDS:
-            return ""
+            return unfit
         total, placed = len(self._actors), len(self._actors) - len(starting)
         return f"{placed} of {total} workers placed: {self._places.lacks()}"
 
@@ -140,7 +144,15 @@ class RayPool:
         """Return for how many workers there is room beside what others do on the cluster."""
         starting = len(self._starting())
         ready = len(self._actors) - starting
-        return max(1, min(self._places.in_all(), ready + max(starting, self._places.free())))
+        places = self._places.in_all(self._closed())
+        return max(1, min(places, ready + max(starting, self._places.free())))
+
+    def _closed(self) -> frozenset[str]:
+        """Return the nodes that may have no worker, or not yet."""
+        if self._nodes is None:
+            return frozenset()
+        self._nodes.look()
+        return self._nodes.closed()
 
     def _starting(self) -> dict[WorkerId, float]:
         """Return which workers are not ready yet, the oldest first, and since when."""
@@ -148,7 +160,10 @@ class RayPool:
 
     def _start(self) -> None:
         worker, self._next_id = self._next_id, self._next_id + 1
-        actor: Any = self._actor_class.remote(self._setup, worker)
+        self._avoided = self._closed()
+        elsewhere = {"ray.io/node-id": f"!in({','.join(sorted(self._avoided))})"}
+        options = self._options | ({"label_selector": elsewhere} if self._avoided else {})
+        actor: Any = self._actor_class.options(**options).remote(self._setup, worker)
         self._actors[worker] = actor
         self._calls[actor.ready.remote()] = (worker, time.monotonic())
 
@@ -179,7 +194,8 @@ class RayPool:
     def _replace(self, worker: WorkerId, error: Exception, *, started: bool) -> Lost:
         """Forget a dead worker with all its calls; start another where it has left its place."""
         reason, node_loss = _in_one_line(error), is_node_loss(error)
-        if not started and not node_loss:
+        # On a node that has just joined, a start may fail before the node is closed.
+        if not started and not node_loss and self._closed() <= self._avoided:
             self._failed_starts += 1
             if self._failed_starts >= _MAX_FAILED_STARTS:
                 raise ClusterError(f"workers cannot be started: {reason}") from error

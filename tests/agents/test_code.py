@@ -15,7 +15,7 @@ from emberbench_dist.agents import files
 from emberbench_dist.agents.code import code_of, use_code_dir
 from emberbench_dist.agents.files import TooLargeError, files_in
 from emberbench_dist.agents.registry import CodeCopy, load_agent
-from emberbench_dist.errors import AgentSpecError
+from emberbench_dist.errors import AgentSpecError, RunFolderError
 from emberbench_dist.runner.evaluate import evaluate
 from manifests import hall, write_manifest
 
@@ -157,7 +157,7 @@ def test_the_code_of_a_module_is_where_it_was_imported_from(write, folder):
     use_code_dir("lib")
     load_agent("second_module:Agent")
     assert code_of("second_module:Agent", "lib").folder == folder / "lib"
-    with pytest.raises(AgentSpecError, match="module second_module was imported from .*lib, not"):
+    with pytest.raises(AgentSpecError, match=r"second_module was imported from .*lib, not"):
         code_of("second_module:Agent", ".")
 
 
@@ -181,12 +181,12 @@ def test_what_is_installed_or_elsewhere_is_told_by_version_or_file(write, spec, 
         parts = {"emberbench-dist": sys.modules["emberbench_dist"].__version__}
     assert (code.source, dict(code.parts), code.folder) == (source, parts, None)
     if ":" not in spec or source != "package":
-        with pytest.raises(AgentSpecError, match="--code-dir is for module:factory and file.py"):
+        with pytest.raises(AgentSpecError, match=r"--code-dir is for module:factory and file\.py"):
             code_of(spec, ".")
 
 
 def test_changes_are_told_by_file(write, folder):
-    """Another digest comes with what was changed, added and removed; the same bytes with nothing."""
+    """With another digest comes what was changed, added and removed; with the same, nothing."""
     for name in ("mine.py", "a.txt", "b.txt"):
         write(name, name)
     kept = code_of("mine.py:Agent")
@@ -235,9 +235,11 @@ def test_python_binds_a_folder_where_asked(write, folder, tmp_path_factory):
     stay = load_agent("bound_agent:Stay")
     run = folder / "code" / "run"
     first = evaluate(manifest, stay, run, code_dir="code")
-    assert evaluate(manifest, stay, run, True, code_dir="code", agent_changed=False).played == 0  # noqa: FBT003
+    assert evaluate(manifest, stay, run, resume=True, code_dir="code").played == 0
+    bound = {"resume": True, "code_dir": "code", "agent_changed": False}
+    assert evaluate(manifest, stay, run, **bound).played == 0
     write("code/more.py")
-    with pytest.raises(Exception, match=r"agent's code is not that of the run \(added: more\.py\)"):
-        evaluate(manifest, stay, run, resume=True, code_dir="code", agent_changed=False)
+    with pytest.raises(RunFolderError, match=r"is not that of the run \(added: more\.py\)"):
+        evaluate(manifest, stay, run, **bound)
     again = evaluate(manifest, stay, run, resume=True, code_dir="code")
     assert (again.outcome, first.outcome) == ("complete", "complete")
