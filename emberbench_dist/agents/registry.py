@@ -11,6 +11,7 @@ import importlib.util
 import inspect
 import sys
 import traceback
+from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,6 +30,15 @@ GROUP = "emberbench_dist.agents"
 
 REMOTE = ("command", "url")
 _DEFAULTS = RemoteOptions()
+
+
+@dataclass(frozen=True, slots=True)
+class CodeCopy:
+    """A copy of an agent's code: where it is here, where it was there, the agent's file in both."""
+
+    here: Path
+    there: Path
+    file: str | None
 
 
 def known_agents() -> dict[str, EntryPoint]:
@@ -50,10 +60,13 @@ def is_remote(spec: str, kinds: tuple[str, ...] = REMOTE) -> bool:
     return bool(colon) and kind in kinds
 
 
-def load_agent(spec: str, options: RemoteOptions = _DEFAULTS) -> AgentFactory:
+def load_agent(
+    spec: str, options: RemoteOptions = _DEFAULTS, copy: CodeCopy | None = None
+) -> AgentFactory:
     """Return the factory that `spec` names; `AgentSpecError` says what is wrong with it.
 
-    `options` say how to ask where the SPEC is no Python.
+    `options` say how to ask where the SPEC is no Python. Code is imported from `copy` where it
+    was copied; its modules are called as they are there.
     """
     if is_remote(spec):
         # Loaded here: whoever plays in Python needs none of it.
@@ -72,12 +85,16 @@ def load_agent(spec: str, options: RemoteOptions = _DEFAULTS) -> AgentFactory:
         target, _, attribute = entry.value.partition(":")
     if not target or not attribute:
         raise AgentSpecError(f"{spec!r} must be module:factory or file.py:factory")
-    return _factory_in(_import(spec, target), spec, attribute)
+    return _factory_in(_import(spec, target, copy), spec, attribute)
 
 
-def _import(spec: str, target: str) -> ModuleType:
+def _import(spec: str, target: str, copy: CodeCopy | None) -> ModuleType:
     try:
-        return _import_file(Path(target)) if target.endswith(".py") else _import_module(target)
+        if not target.endswith(".py"):
+            return _import_module(target, copy.here if copy else Path.cwd())
+        if copy is None or copy.file is None:
+            return _import_file(Path(target))
+        return _import_file(copy.here / copy.file, copy.there / copy.file)
     except AgentSpecError:
         raise
     except BaseException as error:  # user code may raise anything while it is imported
@@ -86,19 +103,19 @@ def _import(spec: str, target: str) -> ModuleType:
         raise AgentSpecError(f"agent {spec!r} cannot be imported: {_in_one_line(error)}") from error
 
 
-def _import_module(name: str) -> ModuleType:
+def _import_module(name: str, folder: Path) -> ModuleType:
     # A console script does not have the working directory on its path; `python -m` does.
-    folder = str(Path.cwd())
-    if folder not in sys.path:
-        sys.path.insert(0, folder)
+    if str(folder) not in sys.path:
+        sys.path.insert(0, str(folder))
     return importlib.import_module(name)
 
 
-def _import_file(path: Path) -> ModuleType:
+def _import_file(path: Path, known_as: Path | None = None) -> ModuleType:
     if not path.is_file():
         raise AgentSpecError(f"there is no agent file {str(path)!r}")
     path = path.resolve()
-    name = f"{path.stem}@{path.parent}"
+    called = known_as or path
+    name = f"{called.stem}@{called.parent}"
     if name in sys.modules:
         return sys.modules[name]
     found = importlib.util.spec_from_file_location(name, path)

@@ -125,9 +125,9 @@ class Ledger:
         """Return the manifest (`manifest`) and its scenarios (by path), as they were read."""
         return dict(self._rows("SELECT name, body FROM documents"))
 
-    def begin_session(self, agent_spec: str) -> None:
-        """Open a driver's session, and note the agent that plays in it."""
-        now, meta = time.time(), _sealed_meta({**self.meta(), "agent_spec": agent_spec})
+    def begin_session(self, agent_spec: str, **more: str) -> None:
+        """Open a driver's session; note the agent that plays in it, and more of its binding."""
+        now, meta = time.time(), _sealed_meta({**self.meta(), "agent_spec": agent_spec, **more})
         with self._transaction("session"):
             self._connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", meta.items())
             cursor = self._connection.execute(

@@ -32,6 +32,7 @@ from emberbench_dist.evaluation.manifest import Manifest, restore_manifest
 from emberbench_dist.evaluation.slices import Slice
 
 _BINDING = ("manifest_id", "manifest_hash", "episodes", "slice", "agent_spec")
+_CODE = ("agent_code",)  # may be missing
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +149,8 @@ def _inputs(
     whole = manifest or _restored(old, str(folder.ledger))
     for known in (_meta(old), read_json(folder.run_json)):
         if _is_binding(known) and known["manifest_hash"] == whole.manifest_hash:
-            return {name: known[name] for name in _BINDING}, whole
+            code = {name: known[name] for name in _CODE if isinstance(known.get(name), str)}
+            return {name: known[name] for name in _BINDING} | code, whole
     raise LedgerError(
         f"{folder.path}: neither its ledger nor its run.json says that it is a run of manifest "
         f"{whole.manifest_id} ({whole.manifest_hash[:12]}…)"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import socket
 import time
@@ -78,6 +79,17 @@ class RunFolder:
             self.path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise unwritable(self.path, error) from error
+
+    def require_usable(self) -> None:
+        """Raise what `create` and `locked` would, as far as can be said without a trace."""
+        nearest = next(path for path in (self.path, *self.path.absolute().parents) if path.exists())
+        if not nearest.is_dir():
+            code = errno.EEXIST if nearest == self.path else errno.ENOTDIR
+            raise unwritable(self.path, OSError(code, os.strerror(code)))
+        if not os.access(nearest, os.W_OK):
+            raise unwritable(self.path, OSError(errno.EACCES, os.strerror(errno.EACCES)))
+        if self.in_use():
+            raise RunFolderError(f"{self.path}: is in use by {self._told()}")
 
     @contextmanager
     def locked(self) -> Iterator[None]:

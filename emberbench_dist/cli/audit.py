@@ -8,13 +8,14 @@ from typing import Any
 
 import click
 
+from emberbench_dist.agents.code import code_of, use_code_dir
 from emberbench_dist.agents.registry import load_agent
 from emberbench_dist.artifacts.ledger import Ledger
 from emberbench_dist.artifacts.repair import kept_manifest
 from emberbench_dist.artifacts.run_folder import RunFolder
 from emberbench_dist.cli.agent_options import asking_options, remote_options
 from emberbench_dist.cli.progress import Reporter
-from emberbench_dist.cli.workers import on_ray
+from emberbench_dist.cli.workers import code_options, on_ray
 from emberbench_dist.runner.audit import audit, sample
 
 _DEVIATES = 1
@@ -41,6 +42,7 @@ _DEVIATES = 1
     help="Processes at once.  [default: one a CPU]",
 )
 @click.option("--address", metavar="ADDR", help="Join the Ray cluster at ADDR.")
+@code_options
 @asking_options
 def command(folder: Path, count: int, seed: int, **options: Any) -> int:
     """Play N committed episodes of DIR again with their agent, each in a process of its own.
@@ -56,7 +58,11 @@ def command(folder: Path, count: int, seed: int, **options: Any) -> int:
         manifest = kept_manifest(ledger, str(path))
         spec = ledger.meta()["agent_spec"]
         remote = remote_options(spec, options)
+        use_code_dir(options["code_dir"])
         load_agent(spec, remote)
+        code = code_of(spec, options["code_dir"], leave_out=[folder])
+        if changes := code.changes_since(ledger.meta().get("agent_code", code.to_text())):
+            reporter.say(f"The agent's code is not that of the run ({changes}).")
         episodes = sample(ledger, count, seed)
         setup = Setup(
             manifest.scenarios,
@@ -65,7 +71,7 @@ def command(folder: Path, count: int, seed: int, **options: Any) -> int:
             str(Path.cwd()),
             remote=remote,
         )
-        open_pool = on_ray(setup, options, reporter.say, fresh=True)
+        open_pool = on_ray(setup, options, reporter.say, fresh=True, code=code)
         with reporter.shown(len(episodes)):
             deviations = audit(manifest, ledger, episodes, open_pool, reporter.count)
     for deviation in deviations:

@@ -11,14 +11,18 @@ from typing import Any
 
 import click
 
+from emberbench_dist.agents.code import AgentCode, code_of, use_code_dir
+from emberbench_dist.agents.interface import AgentFactory
 from emberbench_dist.agents.registry import load_agent
 from emberbench_dist.artifacts.filesystem import network_warning
 from emberbench_dist.artifacts.run_folder import RunFolder
 from emberbench_dist.cli.agent_options import agent_options, asked_spec, remote_options
+from emberbench_dist.cli.dry_run import print_plan
 from emberbench_dist.cli.interrupts import EXIT_INTERRUPTED, Interrupts
 from emberbench_dist.cli.progress import Reporter, print_summary
 from emberbench_dist.cli.publish import publish_option, published, require_place
 from emberbench_dist.cli.workers import (
+    code_options,
     load_options,
     on_ray,
     require_consistent,
@@ -28,8 +32,9 @@ from emberbench_dist.evaluation.manifest import load_manifest
 from emberbench_dist.evaluation.slices import Slice
 from emberbench_dist.runner.drive import Controls
 from emberbench_dist.runner.evaluate import in_process
+from emberbench_dist.runner.plan import Plan
 from emberbench_dist.runner.pool import OpenPool
-from emberbench_dist.runner.run import Plan, RunResult, run
+from emberbench_dist.runner.run import RunResult, run
 from emberbench_dist.runner.schedule import MAX_CRASHES
 
 _MAX_SLUG = 100  # a command may be longer than the name of a file
@@ -46,8 +51,9 @@ _EXIT_CODES = {"complete": 0, "failed": 1, "crashed": 3, "interrupted": EXIT_INT
     help="The run folder.  [default: results/<manifest>/<agent>]",
 )
 @click.option("--resume", is_flag=True, help="Go on with the run in the folder.")
-@click.option("--agent-changed", is_flag=True, help="Resume although the agent SPEC differs.")
+@click.option("--agent-changed", is_flag=True, help="Resume although SPEC or code differ.")
 @worker_options
+@code_options
 @load_options
 @click.option("--slice", "part", metavar="I/N", help="Play only part I of N of the manifest.")
 @click.option("--keep-going", is_flag=True, help="Play on after an episode failed; exit 1.")
@@ -68,6 +74,7 @@ _EXIT_CODES = {"complete": 0, "failed": 1, "crashed": 3, "interrupted": EXIT_INT
 )
 @click.option("--no-steps", is_flag=True, help="Leave out steps.parquet.")
 @publish_option
+@click.option("--dry-run", is_flag=True, help="Say what would be done, and do nothing.")
 def command(manifest: str, out: Path | None, **options: Any) -> int:
     """Evaluate an agent on MANIFEST: a file, or a built-in manifest (default: public-v1)."""
     require_consistent(options)
@@ -81,8 +88,14 @@ def command(manifest: str, out: Path | None, **options: Any) -> int:
         keep_going=options["keep_going"],
     )
     plan = _plan(manifest, out, controls, options)
+    use_code_dir(options["code_dir"])
+    factory = _factory(plan)
+    plan = replace(plan, code=_code(plan, options))
+    open_pool = interrupts.guarding(_open_pool(plan, factory, reporter, options))
+    if options["dry_run"]:
+        print_plan(plan, options)
+        return 0
     _look_at_places(plan, reporter, options)
-    open_pool = interrupts.guarding(_open_pool(plan, reporter, options))
     with interrupts.caught(), reporter.shown(len(plan.episodes)):
         result = run(plan, open_pool)
     _tell(result, plan, reporter)
@@ -123,9 +136,20 @@ def _look_at_places(plan: Plan, reporter: Reporter, options: dict[str, Any]) -> 
         reporter.say(warning)
 
 
-def _open_pool(plan: Plan, reporter: Reporter, options: dict[str, Any]) -> OpenPool:
+def _factory(plan: Plan) -> AgentFactory:
+    """Import the agent here first, where a typo costs milliseconds."""
     log = str(plan.folder.log) if plan.folder else None
-    factory = load_agent(plan.agent_spec, replace(plan.remote, log=log))
+    return load_agent(plan.agent_spec, replace(plan.remote, log=log))
+
+
+def _code(plan: Plan, options: dict[str, Any]) -> AgentCode:
+    folders = [plan.folder.path] if plan.folder else []
+    return code_of(plan.agent_spec, options["code_dir"], leave_out=folders)
+
+
+def _open_pool(
+    plan: Plan, factory: AgentFactory, reporter: Reporter, options: dict[str, Any]
+) -> OpenPool:
     if options["alone"]:
         return in_process(
             plan.manifest,
@@ -140,7 +164,7 @@ def _open_pool(plan: Plan, reporter: Reporter, options: dict[str, Any]) -> OpenP
     setup = worker_setup(plan)._replace(
         cpus=options["cpus_per_worker"] or 1.0, gpus=options["gpus_per_worker"] or 0.0
     )
-    return on_ray(setup, options, reporter.say)
+    return on_ray(setup, options, reporter.say, code=plan.code)
 
 
 def _slug(name: str) -> str:

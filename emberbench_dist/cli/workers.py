@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, redirect_stdout
 from pathlib import Path
@@ -13,6 +14,7 @@ from emberbench_dist.cli.options import together
 from emberbench_dist.runner.pool import InProcessPool, Job, OpenPool, Pool
 
 if TYPE_CHECKING:
+    from emberbench_dist.agents.code import AgentCode
     from emberbench_dist.distributed.worker import Setup
 
 worker_options = together(
@@ -23,7 +25,9 @@ worker_options = together(
         help="Worker processes.  [default: as many as fit, one a CPU]",
     ),
     click.option(
-        "--address", metavar="ADDR", help="Join the Ray cluster at ADDR: auto or HOST:PORT."
+        "--address",
+        metavar="ADDR",
+        help="Join the Ray cluster at ADDR: auto, HOST:PORT or, from outside, ray://HOST:PORT.",
     ),
     click.option("--in-process", "alone", is_flag=True, help="Use this process, not Ray."),
 )
@@ -58,6 +62,23 @@ load_options = together(
     ),
 )
 
+# What a cluster that is joined gets before it works.
+code_options = together(
+    click.option(
+        "--code-dir",
+        metavar="DIR",
+        type=click.Path(path_type=Path),
+        help="The folder of the agent's code, which a joined cluster gets a copy of.  "
+        "[default: the one that it is in]",
+    ),
+    click.option(
+        "--pip",
+        metavar="REQ",
+        multiple=True,
+        help="What the agent needs on a joined cluster, in the words of pip; repeatable.",
+    ),
+)
+
 
 def require_consistent(options: dict[str, Any]) -> None:
     """Refuse options that contradict each other."""
@@ -66,6 +87,11 @@ def require_consistent(options: dict[str, Any]) -> None:
     if options["alone"] and (options.get("cpus_per_worker") or options.get("gpus_per_worker")):
         raise click.UsageError(
             "--in-process takes nothing of a cluster: no --cpus-per-worker, no --gpus-per-worker"
+        )
+    if options.get("pip") and not options["address"]:
+        raise click.UsageError(
+            "--pip is for a cluster that is joined by --address; on this machine, install it "
+            f"yourself: pip install {shlex.join(options['pip'])}"
         )
 
 
@@ -85,20 +111,35 @@ def on_ray(
     say: Callable[[str], None],
     *,
     fresh: bool = False,
+    code: AgentCode | None = None,
 ) -> OpenPool:
-    """Return how to open a pool on Ray, quietly: what Ray prints goes to the setup's log."""
+    """Return how to open a pool on Ray, quietly: what Ray prints goes to the setup's log.
+
+    `code` is the agent's, for a cluster that is joined.
+    """
     # Loaded here: only a distributed command pays for it.
     from emberbench_dist.distributed.cluster import available_cpus  # noqa: PLC0415
     from emberbench_dist.distributed.evaluate import ray_pool  # noqa: PLC0415
+    from emberbench_dist.distributed.shipping import Luggage  # noqa: PLC0415
 
     workers, address = options["workers"], options["address"]
     if workers and not address and workers * setup.cpus > available_cpus():
         say(f"{workers} workers share {available_cpus()} CPUs: they will not be faster.")
-    open_pool = ray_pool(setup, workers=workers, address=address, fresh=fresh)
+    open_pool = ray_pool(
+        setup,
+        workers=workers,
+        address=address,
+        fresh=fresh,
+        luggage=Luggage(code, options.get("pip", ())),
+    )
 
     @contextmanager
     def opened() -> Iterator[Pool]:
         say(f"Joining Ray at {address} …" if address else "Starting Ray …")
+        if address and address.startswith("ray://"):
+            say(
+                "ray:// takes each call through the head: a run on a node of the cluster is faster."
+            )
         with ExitStack() as stack:
             log = Path(setup.log) if setup.log else Path("/dev/null")
             stack.enter_context(redirect_stdout(stack.enter_context(log.open("a"))))

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from emberbench_dist.distributed.head import find_head, watch_head
 from emberbench_dist.distributed.watch import Watch, watch_children
 from emberbench_dist.errors import ClusterError
 
@@ -78,10 +79,13 @@ def local_cluster(cpus: int) -> Iterator[Watch]:
 
 
 @contextmanager
-def joined_cluster(address: str) -> Iterator[Watch]:
-    """Join the cluster at `address`, and leave it as it is."""
-    with _environment({}), _ray(address=address):
-        yield lambda: ""
+def joined_cluster(address: str, runtime_env: dict[str, Any] | None = None) -> Iterator[Watch]:
+    """Join the cluster at `address`, with an environment for its workers; leave it as it is."""
+    # A driver that was submitted as a job may have another one: ours goes before it.
+    with _environment({"RAY_OVERRIDE_JOB_RUNTIME_ENV": "1"}):
+        address = find_head(address)
+        with _ray(address=address, runtime_env=runtime_env):
+            yield watch_head(address)
 
 
 @contextmanager

@@ -10,27 +10,28 @@ from typing import Any
 import ray
 from ray import exceptions
 
+from emberbench_dist.distributed.nodes import Nodes, is_node_loss
+from emberbench_dist.distributed.places import Places
 from emberbench_dist.distributed.watch import Watch
 from emberbench_dist.distributed.worker import Setup, Worker
 from emberbench_dist.errors import ClusterError
 from emberbench_dist.runner.pool import LINGER_SECONDS, Event, Finished, Joined, Lost
 from emberbench_dist.runner.schedule import WorkerId
 
-_RAY: Any = ray  # where it has no types
 _MAX_FAILED_STARTS = 3
 _PATIENCE_SECONDS = 5.0
-_GROWTH_SECONDS = 3.0
-_TOLERANCE = 1e-9
-# Lost with its node, not by its own doing: nothing is charged to an episode.
-_NODE_LOSS = ("its node has died", "node was terminated", "preempted", "raylet died")
+_LOOK_SECONDS = 3.0
+_YIELD_SECONDS = 10.0
 
 
 class RayPool:
     """A number of workers, each one actor process.
 
     A setup says what each takes of the cluster and how many batches it works on at once. `workers`
-    None is as many as fit, also on nodes that join later. `fresh` gives every batch a process of
-    its own. `gone` says what of Ray itself has died.
+    None is as many as there is room for, at least one: it follows nodes that join and leave, and
+    gives places up, one after the other, where somebody else on the cluster waits for them.
+    `fresh` gives every batch a process of its own. `gone` says what of Ray itself has died,
+    `nodes` which nodes to keep away from.
     """
 
     linger = LINGER_SECONDS
@@ -42,27 +43,36 @@ class RayPool:
         *,
         fresh: bool = False,
         gone: Watch = lambda: "",
+        nodes: Nodes | None = None,
     ) -> None:
         """Ask for the actors; they join as they get ready."""
         self._setup = ray.put(setup)
-        self._needs = {"CPU": setup.cpus, "GPU": setup.gpus} if setup.gpus else {"CPU": setup.cpus}
-        actor_class: Any = ray.remote(max_restarts=0, max_task_retries=0)(Worker)
-        self._actor_class = actor_class.options(
-            num_cpus=setup.cpus,
-            num_gpus=setup.gpus,
+        needs = {"CPU": setup.cpus, "GPU": setup.gpus} if setup.gpus else {"CPU": setup.cpus}
+        self._places = Places(needs)
+        self._actor_class: Any = ray.remote(max_restarts=0, max_task_retries=0)(Worker)
+        self._options: dict[str, Any] = {
+            "num_cpus": setup.cpus,
+            "num_gpus": setup.gpus,
             # Above 1 each call has a thread of Ray's own; 1 stays in the main thread.
-            max_concurrency=setup.concurrency,
-        )
+            "max_concurrency": setup.concurrency,
+            # A node that is lost takes few workers along.
+            "scheduling_strategy": "SPREAD",
+        }
         self._fixed = workers
         self._fresh = fresh
+        # A worker that plays many episodes at once is never free to go.
+        self._steadfast = bool(workers) or fresh or setup.concurrency > 1
         self._gone = gone
+        self._nodes = nodes
+        self._avoided = frozenset[str]()
         self._actors: dict[WorkerId, Any] = {}
         # Whose call it is, and, for the first one, since when the worker has been starting.
         self._calls: dict[Any, tuple[WorkerId, float | None]] = {}
         self._next_id = 0
         self._failed_starts = 0
-        self._next_growth = 0.0
-        self._grow()
+        self._next_look = self._next_yield = 0.0
+        self._yields = False
+        self._follow()
 
     def submit(self, worker: WorkerId, items: list[Any], budget: float) -> None:
         """Queue a batch on the worker's actor.
@@ -74,7 +84,7 @@ class RayPool:
 
     def wait(self, timeout: float) -> list[Event]:
         """Return what became ready; several answers come together where they are there."""
-        self._grow()
+        self._follow()
         calls = list(self._calls)
         ready, waiting = ray.wait(calls, num_returns=1, timeout=timeout)
         if waiting and ready:
@@ -89,32 +99,16 @@ class RayPool:
 
     def note(self) -> str:
         """Say how many workers wait for a place, once they have waited for some seconds."""
-        starting = [since for _, since in self._calls.values() if since is not None]
-        if time.monotonic() - min(starting, default=float("inf")) < _PATIENCE_SECONDS:
-            return ""
+        starting, unfit = self._starting(), self._nodes.note() if self._nodes else ""
+        if time.monotonic() - min(starting.values(), default=float("inf")) < _PATIENCE_SECONDS:
+            return unfit
         total, placed = len(self._actors), len(self._actors) - len(starting)
-        return f"{placed} of {total} workers placed: {self._lacks()}"
+        return f"{placed} of {total} workers placed: {self._places.lacks()}"
 
     def require_place(self) -> None:
         """Raise `ClusterError` where nothing but waiting would come of it: no worker fits."""
-        if not self._fitting():
-            raise ClusterError(f"no worker fits on this machine: {self._lacks()}")
-
-    def _lacks(self) -> str:
-        has, free = _RAY.cluster_resources(), _RAY.available_resources()
-        parts = [
-            f"{need:g} {name}, the cluster has {has.get(name, 0):g} and {free.get(name, 0):g} free"
-            for name, need in self._needs.items()
-        ]
-        return f"each needs {'; '.join(parts)}"
-
-    def _fitting(self) -> int:
-        """Return how many workers the nodes have room for."""
-        nodes = [node["Resources"] for node in _RAY.nodes() if node["Alive"]]
-        return sum(
-            int(min(node.get(name, 0) / need for name, need in self._needs.items()) + _TOLERANCE)
-            for node in nodes
-        )
+        if not self._places.in_all():
+            raise ClusterError(f"no worker fits on this machine: {self._places.lacks()}")
 
     def close(self) -> None:
         """End every worker."""
@@ -123,20 +117,53 @@ class RayPool:
         self._actors.clear()
         self._calls.clear()
 
-    def _grow(self) -> None:
-        """Keep as many actors as were asked for, or as fit by now."""
-        if time.monotonic() < self._next_growth:
+    def _follow(self) -> None:
+        """Look after the cluster now and then; keep as many actors as it should be."""
+        if time.monotonic() < self._next_look:
             return
-        self._next_growth = time.monotonic() + _GROWTH_SECONDS
+        self._next_look = time.monotonic() + _LOOK_SECONDS
         if gone := self._gone():
             raise ClusterError(f"Ray has died: {gone} is gone")
-        wanted = self._fixed or max(1, self._fitting())
+        wanted, starting = self._fixed or self._room(), list(self._starting())
         for _ in range(wanted - len(self._actors)):
             self._start()
+        # The last ones first: the others may have a place, and need long to start.
+        for worker in starting[::-1][: max(0, len(self._actors) - wanted)]:
+            self._end(worker)
+        self._give_way()
+
+    def _give_way(self) -> None:
+        """Let the next worker that has finished a batch go, where its place is waited for."""
+        if self._steadfast or self._starting() or time.monotonic() < self._next_yield:
+            return
+        if len(self._actors) > 1 and self._places.are_asked_for():
+            self._yields = True
+            self._next_yield = time.monotonic() + _YIELD_SECONDS
+
+    def _room(self) -> int:
+        """Return for how many workers there is room beside what others do on the cluster."""
+        starting = len(self._starting())
+        ready = len(self._actors) - starting
+        places = self._places.in_all(self._closed())
+        return max(1, min(places, ready + max(starting, self._places.free())))
+
+    def _closed(self) -> frozenset[str]:
+        """Return the nodes that may have no worker, or not yet."""
+        if self._nodes is None:
+            return frozenset()
+        self._nodes.look()
+        return self._nodes.closed()
+
+    def _starting(self) -> dict[WorkerId, float]:
+        """Return which workers are not ready yet, the oldest first, and since when."""
+        return {worker: since for worker, since in self._calls.values() if since is not None}
 
     def _start(self) -> None:
         worker, self._next_id = self._next_id, self._next_id + 1
-        actor: Any = self._actor_class.remote(self._setup, worker)
+        self._avoided = self._closed()
+        elsewhere = {"ray.io/node-id": f"!in({','.join(sorted(self._avoided))})"}
+        options = self._options | ({"label_selector": elsewhere} if self._avoided else {})
+        actor: Any = self._actor_class.options(**options).remote(self._setup, worker)
         self._actors[worker] = actor
         self._calls[actor.ready.remote()] = (worker, time.monotonic())
 
@@ -156,25 +183,34 @@ class RayPool:
             return
         yield Finished(worker, pickle.loads(answer), position)  # noqa: S301 - from our own worker
         if self._fresh:
-            ray.kill(self._actors[worker])
-            self._forget(worker)
+            self._end(worker)
             self._start()
             yield Lost(worker, "it has done its one batch", charged=False)
+        elif self._yields:
+            self._yields = False
+            self._end(worker)
+            yield Lost(worker, "its place is asked for", charged=False)
 
     def _replace(self, worker: WorkerId, error: Exception, *, started: bool) -> Lost:
-        """Forget a dead worker with all its calls, and start another."""
-        reason, node_loss = _in_one_line(error), _is_node_loss(error)
-        if not started and not node_loss:
+        """Forget a dead worker with all its calls; start another where it has left its place."""
+        reason, node_loss = _in_one_line(error), is_node_loss(error)
+        # On a node that has just joined, a start may fail before the node is closed.
+        if not started and not node_loss and self._closed() <= self._avoided:
             self._failed_starts += 1
             if self._failed_starts >= _MAX_FAILED_STARTS:
                 raise ClusterError(f"workers cannot be started: {reason}") from error
         self._forget(worker)
-        self._start()
+        if self._fixed or not node_loss:
+            self._start()
         return Lost(worker, reason, charged=started and not node_loss)
 
     def _of(self, worker: WorkerId) -> list[Any]:
         """Return the calls of a worker, the oldest first."""
         return [call for call, (whose, _) in self._calls.items() if whose == worker]
+
+    def _end(self, worker: WorkerId) -> None:
+        ray.kill(self._actors[worker])
+        self._forget(worker)
 
     def _forget(self, worker: WorkerId) -> None:
         self._actors.pop(worker, None)
@@ -187,15 +223,6 @@ def _answer(call: Any) -> Any:
         return ray.get(call)
     except exceptions.RayError as error:
         return error
-
-
-def _is_node_loss(error: Exception) -> bool:
-    lost = (
-        exceptions.NodeDiedError,
-        exceptions.ObjectLostError,
-        exceptions.LocalRayletDiedError,
-    )
-    return isinstance(error, lost) or any(mark in str(error) for mark in _NODE_LOSS)
 
 
 def _in_one_line(error: Exception) -> str:

@@ -10,7 +10,6 @@ from itertools import pairwise
 from pathlib import Path
 from shutil import rmtree
 
-from emberbench_dist.agents.remote.text import RemoteOptions
 from emberbench_dist.artifacts.artifact import Summary, read_summary, write_artifact
 from emberbench_dist.artifacts.durable import remove, replacing
 from emberbench_dist.artifacts.ledger import Ledger
@@ -20,39 +19,11 @@ from emberbench_dist.errors import ClusterError, LedgerError, RunFolderError
 from emberbench_dist.evaluation.accounting import Spent
 from emberbench_dist.evaluation.episode import Failure
 from emberbench_dist.evaluation.manifest import Manifest
-from emberbench_dist.evaluation.slices import Slice
-from emberbench_dist.runner.drive import Controls, Drive
+from emberbench_dist.runner.drive import Drive
+from emberbench_dist.runner.plan import Plan, binding, code_binding, open_ledger
 from emberbench_dist.runner.pool import OpenPool
-from emberbench_dist.runner.schedule import MAX_CRASHES, Schedule
+from emberbench_dist.runner.schedule import Schedule
 from emberbench_dist.runner.session import COMPLETE, CRASHED, FAILED, INTERRUPTED, Session
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What a run is asked to do.
-
-    Each worker plays `concurrency` episodes at once, all together no more than `max_in_flight`.
-    """
-
-    manifest: Manifest
-    agent_spec: str
-    folder: RunFolder | None
-    resume: bool = False
-    agent_changed: bool = False
-    skip_failed: bool = False
-    steps: bool = True
-    slice: Slice = field(default_factory=Slice)
-    max_crashes: int = MAX_CRASHES
-    concurrency: int = 1
-    max_in_flight: int | None = None
-    command: tuple[str, ...] = ()
-    remote: RemoteOptions = field(default_factory=RemoteOptions)
-    controls: Controls = field(default_factory=Controls)
-
-    @property
-    def episodes(self) -> range:
-        """Return the episodes of this run: all of the manifest's, or those of its slice."""
-        return self.slice.episodes(len(self.manifest))
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,63 +56,13 @@ def run(plan: Plan, open_pool: OpenPool) -> RunResult:
     """Play what is pending with the pool that `open_pool` opens; write the run's files."""
     with ExitStack() as stack:
         if plan.folder is None:
-            ledger = Ledger.create(None, _binding(plan), {})
+            ledger = Ledger.create(None, binding(plan), {})
         else:
             plan.folder.create()
             stack.enter_context(plan.folder.locked())
-            ledger = _open_ledger(plan, plan.folder)
+            ledger = open_ledger(plan, plan.folder)
         stack.enter_context(closing(ledger))
         return _play(plan, ledger, open_pool)
-
-
-def _binding(plan: Plan) -> dict[str, str]:
-    return {
-        "manifest_id": plan.manifest.manifest_id,
-        "manifest_hash": plan.manifest.manifest_hash,
-        "episodes": str(len(plan.manifest)),
-        "slice": str(plan.slice),
-        "agent_spec": plan.agent_spec,
-    }
-
-
-def _open_ledger(plan: Plan, folder: RunFolder) -> Ledger:
-    if not folder.ledger.exists():
-        if folder.artifact.exists():
-            raise RunFolderError(
-                f"{folder.path}: holds an artifact but no ledger; choose another folder"
-            )
-        return Ledger.create(folder.ledger, _binding(plan), plan.manifest.documents())
-    if not plan.resume:
-        raise RunFolderError(
-            f"{folder.path}: already holds a run; resume it (--resume, or resume=True in "
-            "Python), or choose another folder"
-        )
-    ledger = Ledger.open(folder.ledger)
-    try:
-        _require_same_run(plan, folder, ledger.meta())
-    except RunFolderError:
-        ledger.close()
-        raise
-    return ledger
-
-
-def _require_same_run(plan: Plan, folder: RunFolder, known: dict[str, str]) -> None:
-    if known["manifest_hash"] != plan.manifest.manifest_hash:
-        raise RunFolderError(
-            f"{folder.path}: is a run of manifest {known['manifest_id']} "
-            f"({known['manifest_hash'][:12]}…), not of {plan.manifest.manifest_id} "
-            f"({plan.manifest.manifest_hash[:12]}…); choose another folder"
-        )
-    if known["slice"] != str(plan.slice):
-        raise RunFolderError(
-            f"{folder.path}: is slice {known['slice']} of its manifest, not {plan.slice}; "
-            "choose another folder"
-        )
-    if known["agent_spec"] != plan.agent_spec and not plan.agent_changed:
-        raise RunFolderError(
-            f"{folder.path}: is a run of agent {known['agent_spec']!r}, not of "
-            f"{plan.agent_spec!r}; if you mean to go on with it, add --agent-changed"
-        )
 
 
 def _play(plan: Plan, ledger: Ledger, open_pool: OpenPool) -> RunResult:
@@ -150,7 +71,7 @@ def _play(plan: Plan, ledger: Ledger, open_pool: OpenPool) -> RunResult:
     committed = len(plan.episodes) - sum(map(len, pending))
     if plan.skip_failed:
         pending = without(pending, (failure.episode for failure in ledger.failures()))
-    ledger.begin_session(plan.agent_spec)
+    ledger.begin_session(plan.agent_spec, **code_binding(plan))
     drive = Drive(
         plan.manifest,
         ledger,
@@ -160,7 +81,12 @@ def _play(plan: Plan, ledger: Ledger, open_pool: OpenPool) -> RunResult:
         plan.controls,
         folder.playing if folder else None,
     )
-    session = Session(folder.run_json if folder else None, _binding(plan), list(plan.command))
+    session = Session(
+        folder.run_json if folder else None,
+        binding(plan),
+        list(plan.command),
+        plan.code,
+    )
     try:
         problem = _drive(drive, open_pool, folder) if pending else ""
         result = _finish(plan, ledger, drive, problem)

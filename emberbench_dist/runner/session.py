@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Any
 
 from emberbench_dist import __version__
+from emberbench_dist.agents.code import AgentCode
 from emberbench_dist.artifacts.durable import read_json, write_json
 from emberbench_dist.artifacts.run_folder import timestamp
 
@@ -26,7 +27,13 @@ RUNNING, COMPLETE, FAILED, CRASHED, INTERRUPTED = (
 class Session:
     """One driver's session: the head of `run.json`, and the last of the sessions below it."""
 
-    def __init__(self, path: Path | None, binding: dict[str, Any], command: list[str]) -> None:
+    def __init__(
+        self,
+        path: Path | None,
+        binding: dict[str, Any],
+        command: list[str],
+        code: AgentCode | None = None,
+    ) -> None:
         """Tell that the run is going on (None: tell nobody)."""
         self._path = path
         earlier = read_json(path) if path else {}
@@ -41,6 +48,9 @@ class Session:
             "ended": None,
             "outcome": RUNNING,
         }
+        if code is not None:
+            told = {"source": code.source, "digest": code.digest}
+            self._session["agent_code"] = told
         self._write()
 
     def end(self, outcome: str, sums: Mapping[str, Any] = MappingProxyType({})) -> None:

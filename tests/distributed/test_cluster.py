@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
 import time
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -56,11 +58,12 @@ class Host:
         )
         self.address = self._answer()
 
-    def __call__(self, word):
-        """Add a node, or kill the last one; return how many there are."""
-        self.process.stdin.write(f"{word}\n")
+    def __call__(self, words):
+        """Give an order; return how many nodes there are, or the address asked for."""
+        self.process.stdin.write(f"{words}\n")
         self.process.stdin.flush()
-        return int(self._answer())
+        answer = self._answer()
+        return int(answer) if answer.isdigit() else answer
 
     def _answer(self):
         """Return the next line that is an answer: Ray prints there too."""
@@ -77,14 +80,21 @@ class Host:
         self.process.stdout.close()
 
 
-@pytest.fixture(scope="module")
-def host():
-    """Keep a cluster for these tests."""
+@contextmanager
+def cluster():
+    """Keep a cluster."""
     # Ray's sockets need a short path.
     with tempfile.TemporaryDirectory(dir="/tmp", ignore_cleanup_errors=True) as folder:
         host = Host(folder)
         yield host
         host.close()
+
+
+@pytest.fixture(scope="module")
+def host():
+    """Keep a cluster for these tests."""
+    with cluster() as host:
+        yield host
 
 
 @pytest.fixture
@@ -95,13 +105,13 @@ def manifest(tmp_path):
 
 @pytest.fixture
 def join(host, manifest, tmp_path):
-    """Return a function that starts a run on the cluster, in the folder `run`."""
+    """Return a function that starts a run on the cluster."""
     started = []
 
-    def call(*arguments):
-        command = [SCRIPT, manifest, "--agent", "misbehaving:Dawdles", "--out", "run", *arguments]
+    def call(*arguments, out="run", address=host.address):
+        command = [SCRIPT, manifest, "--agent", "misbehaving:Dawdles", "--out", out, *arguments]
         process = subprocess.Popen(
-            [*map(str, command), "--address", host.address],
+            [*map(str, command), "--address", address],
             cwd=tmp_path,
             env=environment(),
             stdout=subprocess.PIPE,
@@ -109,7 +119,7 @@ def join(host, manifest, tmp_path):
             text=True,
         )
         started.append(process)
-        return Run(process, tmp_path / "run", manifest)
+        return Run(process, tmp_path / out, manifest)
 
     yield call
     for process in started:
@@ -147,6 +157,16 @@ class Run:
             assert time.monotonic() < deadline, "it took too long"
             time.sleep(0.05)
 
+    def told(self, line):
+        """Read what it tells until this line."""
+        while (found := self.process.stderr.readline().strip()) != line:
+            assert found, "the run has ended"
+
+    def goes_on(self):
+        """Wait until one more episode is committed."""
+        before = self.committed()
+        self.wait_for(lambda: self.committed() > before)
+
     def finish(self):
         """Let it end; compare its bytes, and see that no episode was charged."""
         (self.folder.parent / "hurry").touch()
@@ -160,38 +180,61 @@ class Run:
             assert (ledger.failures(), ledger.crashes()) == ([], {})
 
 
-def test_a_node_is_killed(host, join):
-    """A node that dies with its worker costs no episode and changes no byte."""
-    assert host("add") == 2
-    run = join()
-    run.wait_for(lambda: run.playing() == ["0", "1"] and run.committed() >= 4)
-    assert host("kill") == 1
-    run.wait_for(lambda: len(run.playing()) == 1)
-    before = run.committed()
-    run.wait_for(lambda: run.committed() > before)
-    run.finish()
-
-
-def test_a_node_joins(host, join):
-    """The pool grows onto a node that joins during the run, when no number was asked for."""
+def test_nodes_come_and_go(host, join):
+    """The pool uses nodes that join, and loses no episode with one that is killed or drained."""
     run = join()
     run.wait_for(lambda: run.committed() >= 1)
     assert run.playing() == ["0"]
     assert host("add") == 2
     run.wait_for(lambda: run.playing() == ["0", "1"])
+    assert host("add") == 3
+    run.wait_for(lambda: run.playing() == ["0", "1", "2"])
+    assert host("kill") == 2
+    run.wait_for(lambda: run.playing() == ["0", "1"])
+    assert host("drain") == 1
+    run.wait_for(lambda: run.playing() == ["0"])
+    run.goes_on()
+    run.finish()
+
+
+def test_workers_without_a_place(host, join):
+    """Workers that do not fit are told of, the others play, and a node that joins is used."""
+    run = join("--workers", 3)
+    run.told("1 of 3 workers placed: each needs 1 CPU, the cluster has 1 and 0 free")
+    run.goes_on()
+    assert host("add") == 2
+    run.told("2 of 3 workers placed: each needs 1 CPU, the cluster has 2 and 0 free")
     run.finish()
     assert host("kill") == 1
 
 
-def test_workers_without_a_place(host, join):
-    """Workers that do not fit are told of, and the run goes on with those that do."""
-    run = join("--workers", 3)
-    assert run.process.stderr.readline() == f"Joining Ray at {host.address} …\n"
-    note = "1 of 3 workers placed: each needs 1 CPU, the cluster has 1 and 0 free\n"
-    while (line := run.process.stderr.readline()) != note:
-        assert line, "the run has ended"
-    before = run.committed()
-    run.wait_for(lambda: run.committed() > before)
+def test_no_worker_has_a_place(join):
+    """A run for which no node is large enough says so, and waits until it is interrupted."""
+    run = join("--workers", 2, "--cpus-per-worker", 2)
+    run.told(
+        "0 of 2 workers placed: each needs 2 CPU, the cluster has 1 and 1 free, at most 1 on a node"
+    )
+    run.process.send_signal(signal.SIGINT)
+    assert run.process.wait(60) == 130
+
+
+def test_two_runs_share_a_cluster(host, join):
+    """A run that came first leaves a place to a second one, and both give their bytes."""
+    assert host("add") == 2
+    first = join()
+    first.wait_for(lambda: first.playing() == ["0", "1"])
+    second = join(out="second")
+    second.wait_for(lambda: second.committed() >= 1)
+    first.goes_on()
+    first.finish()
+    second.finish()
+    assert host("kill") == 1
+
+
+def test_a_driver_outside_the_cluster(host, join):
+    """A run through ray:// is slower, says so, and gives the same bytes."""
+    run = join(address=f"ray://{host('client')}")
+    run.told("ray:// takes each call through the head: a run on a node of the cluster is faster.")
     run.finish()
 
 
@@ -227,3 +270,15 @@ def test_a_local_run_is_alone_and_leaves_no_trace(host, manifest, tmp_path):
     assert json.loads(asked.stdout.splitlines()[-1]) == ["complete", EPISODES, True]
     assert host("add") == 2
     assert host("kill") == 1
+
+
+def test_the_head_is_lost(host, join):
+    """A run whose cluster has lost its head ends unfinished, and goes on with another cluster."""
+    run = join()
+    run.goes_on()
+    host("behead")
+    told = run.process.communicate(timeout=60)[1]
+    assert run.process.returncode == 3
+    assert f"Ray has died: its head {host.address} is gone\n" in told
+    with cluster() as other:
+        join("--resume", address=other.address).finish()

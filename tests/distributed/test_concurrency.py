@@ -61,11 +61,11 @@ def test_as_many_workers_as_fit(cluster, cpus, gpus, fitting):
     from emberbench_dist.distributed.ray_pool import RayPool
 
     with closing(RayPool(Setup({}, None, cpus=cpus, gpus=gpus), 1)) as pool:
-        assert pool._fitting() == fitting
+        assert pool._places.in_all() == fitting
         if fitting:
             pool.require_place()
         else:
-            told = rf"no worker fits .*: each needs 1 CPU, .* has {cluster} .*; 1 GPU, .* has 0 and"
+            told = rf"no worker fits .*: each needs 1 CPU, .* has {cluster} .*; 1 GPU, .* has 0 and 0 free, "
             with pytest.raises(ClusterError, match=told):
                 pool.require_place()
 
