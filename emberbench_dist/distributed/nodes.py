@@ -61,6 +61,10 @@ class Nodes:
                 self._asked[node["NodeID"]] = self._ask(node["NodeID"])
         self._collect(0)
 
+    def are_asked(self) -> bool:
+        """Say whether an answer is to come."""
+        return bool(self._asked)
+
     def closed(self) -> frozenset[str]:
         """Return the nodes (their ids) that get no worker: they cannot play, or may not yet."""
         bad = (node for node, verdict in self._verdicts.items() if verdict.problem)

@@ -21,6 +21,7 @@ from emberbench_dist.runner.schedule import WorkerId
 _MAX_FAILED_STARTS = 3
 _PATIENCE_SECONDS = 5.0
 _LOOK_SECONDS = 3.0
+_GLANCE_SECONDS = 0.5
 _YIELD_SECONDS = 10.0
 
 
@@ -131,6 +132,8 @@ class RayPool:
         for worker in starting[::-1][: max(0, len(self._actors) - wanted)]:
             self._end(worker)
         self._give_way()
+        if self._nodes and self._nodes.are_asked():
+            self._next_look = time.monotonic() + _GLANCE_SECONDS
 
     def _give_way(self) -> None:
         """Let the next worker that has finished a batch go, where its place is waited for."""
