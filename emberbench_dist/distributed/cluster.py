@@ -83,8 +83,11 @@ def joined_cluster(address: str) -> Iterator[Watch]:
     """Join the cluster at `address`, and leave it as it is."""
     with _environment({}):
         address = find_head(address)
-        with _ray(address=address):
-            yield watch_head(address)
+        try:
+            with _ray(address=address):
+                yield watch_head(address)
+        except ConnectionError as error:  # ray:// alone
+            raise ClusterError(f"Ray has died: its server {address} is gone") from error
 
 
 @contextmanager
