@@ -112,9 +112,10 @@ class RayPool:
             raise ClusterError(f"no worker fits on this machine: {self._places.lacks()}")
 
     def close(self) -> None:
-        """End every worker."""
-        for actor in self._actors.values():
-            ray.kill(actor)
+        """End every worker; where Ray has died, that would wait for ever."""
+        if self._actors and not self._gone():
+            for actor in self._actors.values():
+                ray.kill(actor)
         self._actors.clear()
         self._calls.clear()
 
@@ -124,6 +125,7 @@ class RayPool:
             return
         self._next_look = time.monotonic() + _LOOK_SECONDS
         if gone := self._gone():
+            self._actors.clear()
             raise ClusterError(f"Ray has died: {gone} is gone")
         wanted, starting = self._fixed or self._room(), list(self._starting())
         for _ in range(wanted - len(self._actors)):
