@@ -66,7 +66,8 @@ def test_a_dry_run_tells_all_and_does_nothing(room):
     assert everything(room) == before
 
 
-def test_a_dry_run_for_a_cluster(room, monkeypatch):
+@pytest.mark.usefixtures("room")
+def test_a_dry_run_for_a_cluster(monkeypatch):
     """It says what would be sent and installed; on a terminal the files are a table."""
     monkeypatch.setattr(Console, "is_terminal", property(lambda _: True))
     told = run("--dry-run", "--address", "localhost:1", "--pip", "torch>=2", "--code-dir", ".")
