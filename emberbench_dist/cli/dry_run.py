@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
@@ -45,9 +46,17 @@ def _print_code(code: AgentCode, address: str | None) -> None:
         _print_files(code)
         total = sum(file.size for file in code.files)
         sent = f"sent to {address}" if address else "on this machine, nothing is sent"
-        counted = f"{len(code.files)} files, {total:,} bytes" if code.files else "too large"
-        click.echo(f"code: {code.folder}, {counted}; {sent}")
+        counted = f"{len(code.files)} file{'s' * (len(code.files) != 1)}, {total:,} bytes"
+        if code.excess:
+            counted = f"too large to be sent, {len(code.parts)} imported files count"
+        click.echo(f"code: {_shown(code.folder)}, {counted}; {sent}")
     click.echo(f"digest: {code.digest}")
+
+
+def _shown(folder: Path) -> str:
+    """Return a folder as it is seen from here."""
+    here = Path.cwd()
+    return str(folder.relative_to(here) if folder.is_relative_to(here) else folder)
 
 
 def _print_files(code: AgentCode) -> None:

@@ -140,6 +140,8 @@ def on_ray(
             say(
                 "ray:// takes each call through the head: a run on a node of the cluster is faster."
             )
+        for requirement in options.get("pip", ()):
+            say(f"Its nodes install {requirement} first; that may take a while.")
         with ExitStack() as stack:
             log = Path(setup.log) if setup.log else Path("/dev/null")
             stack.enter_context(redirect_stdout(stack.enter_context(log.open("a"))))

@@ -84,8 +84,11 @@ def joined_cluster(address: str, runtime_env: dict[str, Any] | None = None) -> I
     # A driver that was submitted as a job may have another one: ours goes before it.
     with _environment({"RAY_OVERRIDE_JOB_RUNTIME_ENV": "1"}):
         address = find_head(address)
-        with _ray(address=address, runtime_env=runtime_env):
-            yield watch_head(address)
+        try:
+            with _ray(address=address, runtime_env=runtime_env):
+                yield watch_head(address)
+        except ConnectionError as error:  # ray:// alone
+            raise ClusterError(f"Ray has died: its server {address} is gone") from error
 
 
 @contextmanager

@@ -17,7 +17,7 @@ CLIENT = "ray://"
 _CONNECT_SECONDS = 5.0
 _ANSWER_SECONDS = 10.0
 # A head that is back so soon has not been missed; Ray itself ends the driver after a minute.
-_PATIENCE_SECONDS = 10.0
+_PATIENCE_SECONDS = 6.0
 _GLANCE_SECONDS = 1.0
 _HEALTH_CHECK = "from ray.scripts.scripts import main; main()"
 

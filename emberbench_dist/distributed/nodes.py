@@ -61,6 +61,10 @@ class Nodes:
                 self._asked[node["NodeID"]] = self._ask(node["NodeID"])
         self._collect(0)
 
+    def are_asked(self) -> bool:
+        """Say whether an answer is to come."""
+        return bool(self._asked)
+
     def closed(self) -> frozenset[str]:
         """Return the nodes (their ids) that get no worker: they cannot play, or may not yet."""
         bad = (node for node, verdict in self._verdicts.items() if verdict.problem)
@@ -68,8 +72,8 @@ class Nodes:
 
     def note(self) -> str:
         """Say what is wrong with nodes that joined; the others play without them."""
-        told = [verdict.problem for verdict in self._verdicts.values() if verdict.problem]
-        return f"{'; '.join(told)}; it is not used" if told else ""
+        problems = (verdict.problem for verdict in self._verdicts.values())
+        return "; ".join(f"{problem} (it is not used)" for problem in problems if problem)
 
     def _has_place(self, node: dict[str, Any]) -> bool:
         """Say whether a worker would find room on the node, were it empty."""

@@ -32,15 +32,9 @@ class Places:
 
     def are_asked_for(self) -> bool:
         """Say whether anybody on the cluster waits for what a place would give."""
-        if _CLIENT.is_connected():
-            return False  # only a node of the cluster can ask
-        try:
-            demands = _demands(ray.get_runtime_context().gcs_address)
-        except exceptions.RayError:
-            return False
         return any(
             all(need <= self._needs.get(name, 0) for name, need in demand.items())
-            for demand in demands
+            for demand in _demands()
         )
 
     def lacks(self) -> str:
@@ -54,10 +48,10 @@ class Places:
 
     def _lack(self, name: str, need: float) -> str:
         nodes = [node.get(name, 0) for node in _nodes()]
-        most, free = max(nodes, default=0), _RAY.available_resources().get(name, 0)
-        scattered = "" if most + _TOLERANCE >= need else f", at most {most:g} on a node"
-        has = f"the cluster has {sum(nodes):g} and {free:g} free{scattered}"
-        return f"{need:g} {name}, {has}"
+        most, total = max(nodes, default=0), sum(nodes)
+        free = _RAY.available_resources().get(name, 0)
+        scattered = f", at most {most:g} on a node" if most < need <= total else ""
+        return f"{need:g} {name}, the cluster has {total:g} and {free:g} free{scattered}"
 
 
 def _nodes(closed: Collection[str] = ()) -> list[dict[str, float]]:
@@ -67,7 +61,13 @@ def _nodes(closed: Collection[str] = ()) -> list[dict[str, float]]:
     ]
 
 
-def _demands(gcs_address: str) -> list[dict[str, float]]:
-    """Return what is waited for, as the autoscaler would be told."""
-    demands = get_cluster_status(gcs_address).resource_demands.ray_task_actor_demand
+def _demands() -> list[dict[str, float]]:
+    """Return what is waited for on the cluster, as its autoscaler would be told."""
+    if _CLIENT.is_connected():
+        return []  # only a node of the cluster can ask
+    try:
+        status = get_cluster_status(ray.get_runtime_context().gcs_address)
+    except exceptions.RayError:
+        return []
+    demands = status.resource_demands.ray_task_actor_demand
     return [entry.bundle for demand in demands for entry in demand.bundles_by_count]

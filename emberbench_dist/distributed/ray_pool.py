@@ -21,6 +21,7 @@ from emberbench_dist.runner.schedule import WorkerId
 _MAX_FAILED_STARTS = 3
 _PATIENCE_SECONDS = 5.0
 _LOOK_SECONDS = 3.0
+_GLANCE_SECONDS = 0.5
 _YIELD_SECONDS = 10.0
 
 
@@ -111,9 +112,10 @@ class RayPool:
             raise ClusterError(f"no worker fits on this machine: {self._places.lacks()}")
 
     def close(self) -> None:
-        """End every worker."""
-        for actor in self._actors.values():
-            ray.kill(actor)
+        """End every worker; where Ray has died, that would wait for ever."""
+        if self._actors and not self._gone():
+            for actor in self._actors.values():
+                ray.kill(actor)
         self._actors.clear()
         self._calls.clear()
 
@@ -123,6 +125,7 @@ class RayPool:
             return
         self._next_look = time.monotonic() + _LOOK_SECONDS
         if gone := self._gone():
+            self._actors.clear()
             raise ClusterError(f"Ray has died: {gone} is gone")
         wanted, starting = self._fixed or self._room(), list(self._starting())
         for _ in range(wanted - len(self._actors)):
@@ -131,6 +134,8 @@ class RayPool:
         for worker in starting[::-1][: max(0, len(self._actors) - wanted)]:
             self._end(worker)
         self._give_way()
+        if self._nodes and self._nodes.are_asked():
+            self._next_look = time.monotonic() + _GLANCE_SECONDS
 
     def _give_way(self) -> None:
         """Let the next worker that has finished a batch go, where its place is waited for."""

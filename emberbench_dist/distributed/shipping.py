@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import shlex
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -61,18 +62,21 @@ class Luggage:
         with tempfile.TemporaryDirectory() as folder:
             if self.code is not None and self.code.folder is not None:
                 archive = Path(folder, "code.zip")
-                pack(self.code, archive)
+                # Each run has a copy of its own. Ray takes archives of one content for one, and
+                # what a node thinks it has of an earlier run may be gone.
+                pack(self.code, archive, secrets.token_bytes(16))
                 # Of a folder Ray would leave out what it finds in ignore files.
                 wanted["working_dir"] = str(archive)
             yield wanted
 
 
-def pack(code: AgentCode, archive: Path) -> None:
+def pack(code: AgentCode, archive: Path, comment: bytes = b"") -> None:
     """Write exactly the listed files, in order, without their times: one content, one archive.
 
-    `AgentSpecError` where a file is not as it was listed.
+    `comment` makes it another one. `AgentSpecError` where a file is not as it was listed.
     """
     with ZipFile(archive, "w", ZIP_DEFLATED) as packed:
+        packed.comment = comment
         for file in code.files:
             try:
                 body = file.path.read_bytes()

@@ -60,19 +60,20 @@ def test_a_dry_run_tells_all_and_does_nothing(room):
         f"file: {len(AGENT)} mine.py",
     ]
     assert lines[6] == (
-        f"code: {room / 'agents'}, 1 files, {len(AGENT)} bytes; on this machine, nothing is sent"
+        f"code: agents, 1 file, {len(AGENT)} bytes; on this machine, nothing is sent"
     )
     assert lines[7].startswith("digest: ")
     assert everything(room) == before
 
 
-def test_a_dry_run_for_a_cluster(room, monkeypatch):
+@pytest.mark.usefixtures("room")
+def test_a_dry_run_for_a_cluster(monkeypatch):
     """It says what would be sent and installed; on a terminal the files are a table."""
     monkeypatch.setattr(Console, "is_terminal", property(lambda _: True))
     told = run("--dry-run", "--address", "localhost:1", "--pip", "torch>=2", "--code-dir", ".")
     assert (told.returncode, told.stderr) == (0, "")
     assert "pip: torch>=2" in told.stdout
-    assert f"code: {room}, " in told.stdout
+    assert "code: ., 2 files, " in told.stdout
     assert "; sent to localhost:1" in told.stdout
     assert re.search(rf"mine\.py\W+{len(AGENT)}\W", told.stdout)
     assert "━" in told.stdout

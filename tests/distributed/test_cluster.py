@@ -211,9 +211,7 @@ def test_workers_without_a_place(host, join):
 def test_no_worker_has_a_place(join):
     """A run for which no node is large enough says so, and waits until it is interrupted."""
     run = join("--workers", 2, "--cpus-per-worker", 2)
-    run.told(
-        "0 of 2 workers placed: each needs 2 CPU, the cluster has 1 and 1 free, at most 1 on a node"
-    )
+    run.told("0 of 2 workers placed: each needs 2 CPU, the cluster has 1 and 1 free")
     run.process.send_signal(signal.SIGINT)
     assert run.process.wait(60) == 130
 
@@ -277,8 +275,8 @@ def test_the_head_is_lost(host, join):
     run = join()
     run.goes_on()
     host("behead")
-    told = run.process.communicate(timeout=60)[1]
-    assert run.process.returncode == 3
-    assert f"Ray has died: its head {host.address} is gone\n" in told
     with cluster() as other:
+        told = run.process.communicate(timeout=60)[1]
+        assert run.process.returncode == 3
+        assert f"Ray has died: its head {host.address} is gone\n" in told
         join("--resume", address=other.address).finish()

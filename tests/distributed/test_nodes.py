@@ -212,7 +212,7 @@ def test_a_node_without_the_package(run, host, manifest, tmp_path):
     assert host("add-without emberbench_dist") == 2
     told = next(line for line in process.stderr if line.startswith("node "))
     assert "has no emberbench_dist (No module named 'emberbench_dist'); install" in told
-    assert told.endswith("; it is not used\n")
+    assert told.endswith(" (it is not used)\n")
     assert going.playing() == ["0"]
     going.finish()
     code, (error,) = end_of(run(manifest, "--agent", "greedy", "--out", "other"))
