@@ -9,7 +9,8 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from emberbench_dist.agents.fields import FAR, Field, Forecast, distances, ways
+from emberbench_dist.agents.fields import FAR, Field, distances, ways
+from emberbench_dist.agents.forecast import Forecast
 from emberbench_dist.contract.observation import GridMap, Observation
 from emberbench_dist.simulator.grid import Cell, grid_of
 
@@ -42,17 +43,24 @@ class Plan(NamedTuple):
 _NOBODY = Plan(0, (), 0, 0)
 
 
-@lru_cache(maxsize=256)
-def _ordered_ways(world: GridMap, exit: Cell) -> Sequence[tuple[Cell, ...]]:
-    """Return for each cell its ways away from `exit`, itself, and its ways to it, in this order.
+class _OrderedWays(dict[Cell, tuple[Cell, ...]]):
+    """For each cell its ways away from an exit, itself, and its ways to it, in this order.
 
     A search that looks at the last first goes on where it can, and waits where it cannot.
     """
-    field = distances(world, (), [exit])
-    return [
-        tuple(sorted((*beside, cell), key=lambda near: (-field[near], near == cell)))
-        for cell, beside in enumerate(ways(world))
-    ]
+
+    def __init__(self, world: GridMap, exit: Cell) -> None:
+        """Start with no cell: a search looks at few."""
+        super().__init__()
+        self._beside, self._field = ways(world), distances(world, (), [exit])
+
+    def __missing__(self, cell: Cell) -> tuple[Cell, ...]:
+        field = self._field
+        ordered = sorted((*self._beside[cell], cell), key=lambda near: (-field[near], near == cell))
+        return self.setdefault(cell, tuple(ordered))
+
+
+_ordered_ways = lru_cache(maxsize=64)(_OrderedWays)
 
 
 class Timetable:
