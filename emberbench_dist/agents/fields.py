@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
-from heapq import heapify, heappop, heappush
-from itertools import islice
+from itertools import chain, count, islice
 from typing import Final, Self
 
 from emberbench_dist.contract.actions import Action
@@ -102,34 +102,52 @@ class ExitFields:
         return field
 
 
-def raise_distances(field: list[int], beside: Sequence[Sequence[Cell]], closed: set[Cell]) -> None:
+def raise_distances(
+    field: list[int], beside: Sequence[Sequence[Cell]], closed: Collection[Cell]
+) -> None:
     """Change distances to what they are when some more cells are closed.
 
-    Looks only at what led through these cells alone, nearest first, and then finds a way around
-    for it from its rim.
+    Looks only at cells that are reached through these alone, then finds a way around for them.
     """
-    gone = {cell for cell in closed if field[cell] < FAR}
-    lost = [(field[cell], cell) for cell in gone]
-    heapify(lost)
-    while lost:
-        steps, cell = heappop(lost)
-        for near in beside[cell]:
-            if (
-                field[near] == steps + 1
-                and near not in gone
-                and all(field[other] != steps or other in gone for other in beside[near])
-            ):
-                gone.add(near)
-                heappush(lost, (steps + 1, near))
-    for cell in gone:
-        field[cell] = FAR
-    gone -= closed
-    found = [(1 + min(field[near] for near in beside[cell]), cell) for cell in gone]
-    heapify(found)
-    while found:
-        steps, cell = heappop(found)
-        if steps < field[cell]:
+    lost = _lose(field, beside, closed).difference(closed)
+    found: defaultdict[int, list[Cell]] = defaultdict(list)
+    rim = [(1 + min([field[near] for near in beside[cell]]), cell) for cell in lost]
+    for steps, cell in rim:
+        if steps < FAR:
             field[cell] = steps
+            found[steps].append(cell)
+    for steps, cell in _nearest_first(found):
+        if field[cell] == steps:
             for near in beside[cell]:
-                if near in gone and steps + 1 < field[near]:
-                    heappush(found, (steps + 1, near))
+                if field[near] > steps + 1 and near in lost:
+                    field[near] = steps + 1
+                    found[steps + 1].append(near)
+
+
+def _lose(
+    field: list[int], beside: Sequence[Sequence[Cell]], closed: Collection[Cell]
+) -> set[Cell]:
+    """Return the cells with no way left that is as short as it was; they are at `FAR` now."""
+    lost: defaultdict[int, list[Cell]] = defaultdict(list)
+    for cell in closed:
+        lost[field[cell]].append(cell)
+        field[cell] = FAR
+    lost.pop(FAR, None)
+    gone = set(chain.from_iterable(lost.values()))
+    for steps, cell in _nearest_first(lost):
+        for near in beside[cell]:
+            if field[near] == steps + 1 and steps not in [field[on] for on in beside[near]]:
+                field[near] = FAR
+                lost[steps + 1].append(near)
+                gone.add(near)
+    return gone
+
+
+def _nearest_first(cells: dict[int, list[Cell]]) -> Iterator[tuple[int, Cell]]:
+    """Take out and yield cells by distance, with those that are added meanwhile, not nearer."""
+    for steps in count(min(cells, default=0)):
+        if not cells:
+            return
+        for cell in cells.get(steps, ()):
+            yield steps, cell
+        cells.pop(steps, None)

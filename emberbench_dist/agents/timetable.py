@@ -71,6 +71,7 @@ class Timetable:
         self._world, self._now = observation.map, observation.step
         grid = grid_of(observation.map)
         self._exits, self._size = grid.exits, len(grid.terrain)
+        self._ordered = {exit: _ordered_ways(self._world, exit) for exit in grid.exits}
         # No queue is longer than all cells, and no path.
         self.end = min(observation.rules.max_steps, self._now + 2 * self._size)
         self._taken: dict[int, Plan] = {}  # by time * size + cell
@@ -117,9 +118,9 @@ class Timetable:
         now, slots, size, latest = self._now, self._slots[exit], self._size, end - self._now
         first = now * size + start
         came = {first: first}
-        buckets: list[list[int]] = [[] for _ in range(latest + 1)]  # by steps until one is out
-        buckets[soonest - now].append(first)
-        for out, bucket in enumerate(buckets):
+        buckets = {soonest - now: [first]}  # by steps until one is out
+        for out in range(soonest - now, latest + 1):
+            bucket = buckets.setdefault(out, [])
             while bucket:
                 key = bucket.pop()
                 cell = key % size
@@ -130,7 +131,8 @@ class Timetable:
                     left = arrival + field[near]
                     if left <= latest and slots[left] <= latest:
                         came[key - cell + size + near] = key
-                        buckets[max(out, slots[left])].append(key - cell + size + near)
+                        later = buckets.setdefault(max(out, slots[left]), [])
+                        later.append(key - cell + size + near)
         return None
 
     def _moves(
@@ -140,7 +142,7 @@ class Timetable:
         time, cell = divmod(key, self._size)
         now, ahead, taken = self._now, key - cell + self._size, self._taken
         safe = forecast.at(time + 1 - now)
-        for near in _ordered_ways(self._world, exit)[cell]:
+        for near in self._ordered[exit][cell]:
             if ahead + near in came or ahead + near in taken:
                 continue
             if near in self._exits:

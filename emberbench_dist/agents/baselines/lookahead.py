@@ -86,10 +86,8 @@ class _Trial:
             for member in self._concerned.get(cell, ()):
                 if member not in group:
                     group.add(member)
-                    todo += (
-                        self.cells[member],
-                        self.cells[member] + self._grid.offsets[self.chosen[member]],
-                    )
+                    stands = self.cells[member]
+                    todo += stands, stands + self._grid.offsets[self.chosen[member]]
         return group
 
 

@@ -36,7 +36,7 @@ class Reserve:
             person: plan.cells[now + 1 - plan.since] for person, (_, plan) in self._plans.items()
         }
         idle = {person: cell for person, cell in places.items() if person not in self._plans}
-        for cell in (*idle.values(), *map(grid.cell, observation.burning)):
+        for cell in (*idle.values(), *map(grid.cell, observation.burning)) if idle else ():
             table.block(cell, now)
         for person, cell in idle.items():
             targets[person] = _aside(observation.map, table, cell, now)
