@@ -49,12 +49,17 @@ def plain_lookahead(seen):
     return dict(zip(places, chosen, strict=True))
 
 
-def large_document(seed, people):
-    """Return a world with long ways around walls and fire."""
-    return random_document(random.Random(seed), 24, people, probability=0.5, max_steps=40)
+def square(seed, size, people):
+    """Return a world of this size."""
+    return random_document(random.Random(seed), size, people, probability=0.5, max_steps=40)
 
 
-documents = scenario_documents() | st.builds(large_document, seeds, st.just(40))
+# Anything small; long ways around walls and fire; a crowd.
+documents = st.one_of(
+    scenario_documents(),
+    st.builds(square, seeds, st.just(24), st.just(40)),
+    st.builds(square, seeds, st.just(12), st.just(90)),
+)
 
 
 @settings(max_examples=35)
