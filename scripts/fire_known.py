@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from math import fsum
 
 import numpy as np
@@ -24,14 +25,19 @@ MOST_CELLS = 64 * 64
 
 def best_possible(manifest: Manifest) -> dict[str, float]:
     """Return for each scenario the mean rate of who knows the fire to come, or more."""
+    episodes = [manifest.episode(index) for index in range(len(manifest))]
+    scenarios = [manifest.scenarios[episode.scenario_id] for episode in episodes]
     found: dict[str, list[float]] = {}
-    for index in range(len(manifest)):
-        episode = manifest.episode(index)
-        scenario = manifest.scenarios[episode.scenario_id]
-        bound = most_out if is_exact(scenario) else most_out_of_exits
-        rate = bound(scenario, episode.seed) / len(scenario.people)
-        found.setdefault(episode.scenario_id, []).append(rate)
-    return {scenario: fsum(rates) / len(rates) for scenario, rates in found.items()}
+    with ProcessPoolExecutor() as pool:
+        bounds = pool.map(bound, scenarios, [episode.seed for episode in episodes])
+        for scenario, out in zip(scenarios, bounds, strict=True):
+            found.setdefault(scenario.scenario_id, []).append(out / len(scenario.people))
+    return {name: fsum(rates) / len(rates) for name, rates in found.items()}
+
+
+def bound(scenario: Scenario, seed: int) -> int:
+    """Return how many could leave, or, of a large map, a number that is not below."""
+    return (most_out if is_exact(scenario) else most_out_of_exits)(scenario, seed)
 
 
 def is_exact(scenario: Scenario) -> bool:
