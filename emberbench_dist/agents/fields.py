@@ -1,25 +1,21 @@
-"""What planners know of a step: who stands where, how far exits are, where fire may be how soon."""
+"""What planners know of a step: who stands where, and how far the exits are."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import Final
+from itertools import chain, count, islice
+from typing import Final, Self
 
 from emberbench_dist.contract.actions import Action
 from emberbench_dist.contract.document import Position
 from emberbench_dist.contract.observation import GridMap, Observation, Status
-from emberbench_dist.simulator.grid import Cell, Grid, board, cells_of, flood, grid_of
+from emberbench_dist.simulator.grid import Cell, Grid, cells_of, grid_of
 
 FAR: Final = 2**31  # the distance of what no path reaches
 
 Field = Sequence[int]  # for each cell, its distance
-
-# No forecast looks further ahead, in steps: it would take memory, and tell nobody anything new.
-_FORESEEN: Final = 500
-
-# Between the worst case, which may close every path, and a fire that stands still.
-_PACES: Final = (1, 2, 4, FAR)
 
 
 def standing(observation: Observation) -> dict[str, Cell]:
@@ -51,7 +47,7 @@ def step_between(grid: Grid, cell: Cell, near: Cell) -> Action:
     return next(action for action, offset in grid.offsets.items() if cell + offset == near)
 
 
-def distances(world: GridMap, burning: Iterable[Position], exits: Iterable[Cell]) -> Field:
+def distances(world: GridMap, burning: Iterable[Position], exits: Iterable[Cell]) -> list[int]:
     """Return each cell's steps to the nearest of `exits`, around walls and `burning`, or `FAR`."""
     grid, beside = grid_of(world), ways(world)
     field = [-1] * len(grid.terrain)
@@ -70,107 +66,88 @@ def distances(world: GridMap, burning: Iterable[Position], exits: Iterable[Cell]
 
 
 class ExitFields:
-    """The distances of one observation, around what burns now, each made when it is asked for."""
+    """The distances around what burns, each made when it is asked for, and kept up to date."""
 
-    def __init__(self, observation: Observation) -> None:
-        """Start with none of them made."""
-        self._world, self._burning = observation.map, observation.burning
-        self.exits = tuple(grid_of(observation.map).exits)
-        self._made: dict[tuple[Cell, ...], Field] = {}
+    def __init__(self) -> None:
+        """Start without a map."""
+        self._world: GridMap | None = None
+        self._seen: Sequence[Position] = ()
+        self._burnt: dict[Cell, None] = {}  # in the order in which it was seen
+        self._made: dict[tuple[Cell, ...], tuple[list[int], int]] = {}  # with how much has burnt
+        self.exits: tuple[Cell, ...] = ()
+
+    def follow(self, observation: Observation) -> Self:
+        """Go on to another observation, of which mostly the fire has grown a little."""
+        world, burning = observation.map, observation.burning
+        if world is self._world and burning is self._seen:
+            return self
+        grid = grid_of(world)
+        cells = dict.fromkeys(map(grid.cell, burning))
+        if world != self._world or not self._burnt.keys() <= cells.keys():
+            self._made, self._burnt = {}, {}
+        self._world, self._seen, self.exits = world, burning, tuple(grid.exits)
+        self._burnt |= cells
+        return self
 
     def to(self, *exits: Cell) -> Field:
         """Return each cell's distance to the nearest of these exits."""
+        assert self._world is not None
         if exits not in self._made:
-            self._made[exits] = distances(self._world, self._burning, exits)
-        return self._made[exits]
+            field, known = distances(self._world, self._seen, exits), len(self._burnt)
+        else:
+            field, known = self._made[exits]
+        if known < len(self._burnt):
+            raise_distances(field, ways(self._world), set(islice(self._burnt, known, None)))
+        self._made[exits] = field, len(self._burnt)
+        return field
 
 
-class Forecast:
-    """Where fire may be at each time to come, and where one may stand and still get out.
+def raise_distances(
+    field: list[int], beside: Sequence[Sequence[Cell]], closed: Collection[Cell]
+) -> None:
+    """Change distances to what they are when some more cells are closed.
 
-    `fire` and `safe` are bitboards by steps from now; the last one holds for all time after it.
+    Looks only at cells that are reached through these alone, then finds a way around for them.
     """
-
-    def __init__(self, observation: Observation, pace: int) -> None:
-        """Let every flammable neighbour of fire ignite, on every `pace`-th spread step."""
-        rules = observation.rules
-        self._grid = grid = grid_of(observation.map)
-        self._fuel = grid.open_cells
-        if not rules.exits_flammable:
-            self._fuel &= ~grid.exit_cells
-        self.fire = list(self._spread(observation, pace))
-        self.safe = self._safe()
-        size = len(grid.terrain) // 8 + 1
-        self._flags = [bits.to_bytes(size, "little") for bits in self.safe]
-        self._last = len(self._flags) - 1
-
-    def is_safe(self, cell: Cell, steps: int) -> bool:
-        """Say whether somebody at a cell so many steps from now can still get out.
-
-        Others are ignored. An exit is safe as long as one can go there in the step after.
-        """
-        return bool(self.at(steps)[cell >> 3] >> (cell & 7) & 1)
-
-    def at(self, steps: int) -> bytes:
-        """Return which cells are safe so many steps from now, a bit each."""
-        return self._flags[min(steps, self._last)]
-
-    def _spread(self, seen: Observation, pace: int) -> Iterator[int]:
-        """Yield the fire now and after each step, until it has nowhere to go."""
-        stride, interval, spreads = self._grid.stride, seen.rules.spread_interval, 0
-        fire = board(map(self._grid.cell, seen.burning))
-        yield fire
-        last = min(seen.rules.max_steps, seen.step + _FORESEEN) if pace < FAR else seen.step
-        for step in range(seen.step + 1, last + 1):
-            if step % interval == 0:
-                spreads += 1
-                if spreads % pace == 0:
-                    ignited = around(fire, stride) & self._fuel & ~fire
-                    if not ignited:
-                        return
-                    fire |= ignited
-            yield fire
-
-    def _safe(self) -> list[int]:
-        """Go back in time from the end: safe is what leads to a safe cell, or out."""
-        grid, safe = self._grid, []
-        inside = grid.open_cells & ~self.fire[-1]
-        after = flood(grid.exit_cells, inside, grid)
-        for fire in reversed(self.fire):
-            after |= grid.exit_cells & ~fire
-            after = (after | around(after, grid.stride)) & grid.open_cells & ~fire
-            safe.append(after)
-        safe.reverse()
-        return safe
+    lost = _lose(field, beside, closed).difference(closed)
+    found: defaultdict[int, list[Cell]] = defaultdict(list)
+    rim = [(1 + min([field[near] for near in beside[cell]]), cell) for cell in lost]
+    for steps, cell in rim:
+        if steps < FAR:
+            field[cell] = steps
+            found[steps].append(cell)
+    for steps, cell in _nearest_first(found):
+        if field[cell] == steps:
+            for near in beside[cell]:
+                if field[near] > steps + 1 and near in lost:
+                    field[near] = steps + 1
+                    found[steps + 1].append(near)
 
 
-class Outlook:
-    """The forecasts of one observation, from the worst case to a fire that stands still.
-
-    The first is exactly what a deterministic fire does, and then the only one.
-    """
-
-    def __init__(self, observation: Observation) -> None:
-        """Start with none of them made."""
-        self._observation = observation
-        self._paces = _PACES[:1] if observation.rules.spread_probability is None else _PACES
-        self._made: dict[int, Forecast] = {}
-
-    def __getitem__(self, level: int) -> Forecast:
-        """Return the forecast of a level; 0 is the worst case."""
-        if level not in self._made:
-            self._made[level] = Forecast(self._observation, self._paces[level])
-        return self._made[level]
-
-    def __len__(self) -> int:
-        """Return the number of levels."""
-        return len(self._paces)
-
-    def hopeful(self, cell: Cell) -> Iterator[int]:
-        """Yield the levels at which somebody at a cell can get out, if nobody is in the way."""
-        return (level for level in range(len(self)) if self[level].is_safe(cell, 0))
+def _lose(
+    field: list[int], beside: Sequence[Sequence[Cell]], closed: Collection[Cell]
+) -> set[Cell]:
+    """Return the cells with no way left that is as short as it was; they are at `FAR` now."""
+    lost: defaultdict[int, list[Cell]] = defaultdict(list)
+    for cell in closed:
+        lost[field[cell]].append(cell)
+        field[cell] = FAR
+    lost.pop(FAR, None)
+    gone = set(chain.from_iterable(lost.values()))
+    for steps, cell in _nearest_first(lost):
+        for near in beside[cell]:
+            if field[near] == steps + 1 and steps not in [field[on] for on in beside[near]]:
+                field[near] = FAR
+                lost[steps + 1].append(near)
+                gone.add(near)
+    return gone
 
 
-def around(bits: int, stride: int) -> int:
-    """Return the neighbours of a bitboard's cells; some may be walls or boundary."""
-    return bits << 1 | bits >> 1 | bits << stride | bits >> stride
+def _nearest_first(cells: dict[int, list[Cell]]) -> Iterator[tuple[int, Cell]]:
+    """Take out and yield cells by distance, with those that are added meanwhile, not nearer."""
+    for steps in count(min(cells, default=0)):
+        if not cells:
+            return
+        for cell in cells.get(steps, ()):
+            yield steps, cell
+        cells.pop(steps, None)

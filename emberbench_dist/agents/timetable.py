@@ -9,7 +9,8 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from emberbench_dist.agents.fields import FAR, Field, Forecast, distances, ways
+from emberbench_dist.agents.fields import FAR, Field, distances, ways
+from emberbench_dist.agents.forecast import Forecast
 from emberbench_dist.contract.observation import GridMap, Observation
 from emberbench_dist.simulator.grid import Cell, grid_of
 
@@ -42,17 +43,24 @@ class Plan(NamedTuple):
 _NOBODY = Plan(0, (), 0, 0)
 
 
-@lru_cache(maxsize=256)
-def _ordered_ways(world: GridMap, exit: Cell) -> Sequence[tuple[Cell, ...]]:
-    """Return for each cell its ways away from `exit`, itself, and its ways to it, in this order.
+class _OrderedWays(dict[Cell, tuple[Cell, ...]]):
+    """For each cell its ways away from an exit, itself, and its ways to it, in this order.
 
     A search that looks at the last first goes on where it can, and waits where it cannot.
     """
-    field = distances(world, (), [exit])
-    return [
-        tuple(sorted((*beside, cell), key=lambda near: (-field[near], near == cell)))
-        for cell, beside in enumerate(ways(world))
-    ]
+
+    def __init__(self, world: GridMap, exit: Cell) -> None:
+        """Start with no cell: a search looks at few."""
+        super().__init__()
+        self._beside, self._field = ways(world), distances(world, (), [exit])
+
+    def __missing__(self, cell: Cell) -> tuple[Cell, ...]:
+        field = self._field
+        ordered = sorted((*self._beside[cell], cell), key=lambda near: (-field[near], near == cell))
+        return self.setdefault(cell, tuple(ordered))
+
+
+_ordered_ways = lru_cache(maxsize=64)(_OrderedWays)
 
 
 class Timetable:
@@ -63,6 +71,7 @@ class Timetable:
         self._world, self._now = observation.map, observation.step
         grid = grid_of(observation.map)
         self._exits, self._size = grid.exits, len(grid.terrain)
+        self._ordered = {exit: _ordered_ways(self._world, exit) for exit in grid.exits}
         # No queue is longer than all cells, and no path.
         self.end = min(observation.rules.max_steps, self._now + 2 * self._size)
         self._taken: dict[int, Plan] = {}  # by time * size + cell
@@ -109,9 +118,9 @@ class Timetable:
         now, slots, size, latest = self._now, self._slots[exit], self._size, end - self._now
         first = now * size + start
         came = {first: first}
-        buckets: list[list[int]] = [[] for _ in range(latest + 1)]  # by steps until one is out
-        buckets[soonest - now].append(first)
-        for out, bucket in enumerate(buckets):
+        buckets = {soonest - now: [first]}  # by steps until one is out
+        for out in range(soonest - now, latest + 1):
+            bucket = buckets.setdefault(out, [])
             while bucket:
                 key = bucket.pop()
                 cell = key % size
@@ -122,7 +131,8 @@ class Timetable:
                     left = arrival + field[near]
                     if left <= latest and slots[left] <= latest:
                         came[key - cell + size + near] = key
-                        buckets[max(out, slots[left])].append(key - cell + size + near)
+                        later = buckets.setdefault(max(out, slots[left]), [])
+                        later.append(key - cell + size + near)
         return None
 
     def _moves(
@@ -132,7 +142,7 @@ class Timetable:
         time, cell = divmod(key, self._size)
         now, ahead, taken = self._now, key - cell + self._size, self._taken
         safe = forecast.at(time + 1 - now)
-        for near in _ordered_ways(self._world, exit)[cell]:
+        for near in self._ordered[exit][cell]:
             if ahead + near in came or ahead + near in taken:
                 continue
             if near in self._exits:

@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from emberbench_dist.authoring.drawing import EXIT, FIRE, FLOOR, PERSON
+from emberbench_dist.authoring.draws import Draws
 from emberbench_dist.contract.document import Position
-from emberbench_dist.contract.rng import SplitMix64, stream_seed
 from emberbench_dist.errors import MapError
 
 _EXITS, _PEOPLE = 4, 20
@@ -57,17 +57,17 @@ def place(
     wanted = set(starts)
     region = max(regions(rows), key=lambda part: (len(wanted.intersection(part)), len(part)))
     number = max(1, min(_EXITS, len(region) // 8)) if exits is None else exits
-    doors = _spread(_rim(region, wanted, number), number, _stream(seed, "exits"))
+    doors = _spread(_rim(region, wanted, number), number, Draws(seed, "authoring/exits"))
     inside = set(region).difference(doors)
     reached = [start for start in starts if start in inside]
     if wanted:
         persons = _first(reached, people)
     else:
         crowd = max(1, min(_PEOPLE, len(region) // 4)) if people is None else people
-        persons = _drawn(inside, crowd, _stream(seed, "people"), "people")
+        persons = _drawn(inside, crowd, Draws(seed, "authoring/people"), "people")
     left = inside.difference(persons)
     burning = min(1, len(left)) if ignitions is None else ignitions
-    fires = _drawn(left, burning, _stream(seed, "ignitions"), "ignitions")
+    fires = _drawn(left, burning, Draws(seed, "authoring/ignitions"), "ignitions")
     return Placement(
         exits=tuple(sorted(doors)),
         people=tuple(sorted(persons)),
@@ -114,9 +114,9 @@ def _rim(region: Sequence[Position], taken: Collection[Position], least: int) ->
     return [cell for how_deep, cell in usable if how_deep <= deepest]
 
 
-def _spread(cells: Sequence[Position], number: int, stream: SplitMix64) -> list[Position]:
+def _spread(cells: Sequence[Position], number: int, draws: Draws) -> list[Position]:
     """Choose one cell by chance, then each time the one farthest from those before."""
-    chosen = [cells[_below(len(cells), stream)]]
+    chosen = [draws.one_of(cells)]
     apart = [_distance(cell, chosen[0]) for cell in cells]
     while len(chosen) < number:
         chosen.append(cells[apart.index(max(apart))])
@@ -137,31 +137,12 @@ def _first(starts: list[Position], number: int | None) -> list[Position]:
     return starts[:number]
 
 
-def _drawn(
-    free: Collection[Position], number: int, stream: SplitMix64, what: str
-) -> list[Position]:
+def _drawn(free: Collection[Position], number: int, draws: Draws, what: str) -> list[Position]:
     """Draw some of the free cells, each as likely as any other."""
     _require(len(free), number, what, "free cells with a path to an exit")
-    cells = sorted(free)
-    for index in range(number):
-        other = index + _below(len(cells) - index, stream)
-        cells[index], cells[other] = cells[other], cells[index]
-    return cells[:number]
+    return draws.some_of(sorted(free), number)
 
 
 def _require(available: int, wanted: int, what: str, where: str) -> None:
     if available < wanted:
         raise MapError(f"there is no room for {wanted} {what}: there are {available} {where}")
-
-
-def _stream(seed: int, what: str) -> SplitMix64:
-    return SplitMix64(stream_seed(seed, f"authoring/{what}"))
-
-
-def _below(bound: int, stream: SplitMix64) -> int:
-    """Draw an integer from 0 to below `bound`, all equally likely."""
-    limit = 2**64 - 2**64 % bound
-    while True:
-        value = stream.next_u64()
-        if value < limit:
-            return value % bound

@@ -20,7 +20,12 @@ from emberbench_dist.authoring.plan import (
 from emberbench_dist.cli.files import a_file, out_option, read_input, write_document
 from emberbench_dist.contract.scenario import load_scenario
 from emberbench_dist.errors import EmberBenchError, ManifestError
-from emberbench_dist.evaluation.manifest import Manifest, load_manifest, parse_manifest
+from emberbench_dist.evaluation.manifest import (
+    Manifest,
+    broken_rules,
+    load_manifest,
+    parse_manifest,
+)
 
 _BAD_INPUT = 2
 _COLUMNS = ("size", "people", "exits", "episodes")
@@ -118,15 +123,20 @@ def _secret(file: Path | None, variable: str | None) -> bytes:
 @command.command(name="check")
 @click.argument("manifests", metavar="MANIFEST...", nargs=-1, required=True)
 def check(manifests: tuple[str, ...]) -> int:
-    """Check manifests with their scenarios.
+    """Tell every rule that manifests, and the scenarios that they name, break.
 
-    Exit code 2 if one breaks a rule.
+    Each is a line on standard error, with its place; exit code 2 if there is any.
     """
     return max([_check(manifest) for manifest in manifests])
 
 
 def _check(name: str) -> int:
     try:
+        rules = broken_rules(name)
+        for rule in rules:
+            click.echo(f"{name}: {rule}", err=True)
+        if rules:
+            return _BAD_INPUT
         manifest = load_manifest(name)
     except EmberBenchError as error:
         click.echo(str(error), err=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,9 +10,11 @@ from typing import Any
 
 import click
 from rich.console import Console
+from rich.table import Column, Table
 from rich.text import Text
 
 from emberbench_dist.artifacts.durable import replacing
+from emberbench_dist.authoring.difficulty import Difficulty, measure
 from emberbench_dist.authoring.drawing import document, draw, read_drawing
 from emberbench_dist.authoring.moving_ai import Starts, read_map, read_starts
 from emberbench_dist.authoring.page import page
@@ -29,6 +32,7 @@ from emberbench_dist.contract.scenario import (
     read_document,
 )
 from emberbench_dist.errors import MapError, ScenarioError
+from emberbench_dist.evaluation.suites import find_scenario
 
 _BAD_INPUT = 2
 _PROBABILITY = 0.25
@@ -80,7 +84,7 @@ _rule_options = together(
 
 @click.group(name="scenario")
 def command() -> None:
-    """Draw, import, show and check scenarios."""
+    """Draw, import, show, check and measure scenarios."""
 
 
 @command.command(name="new")
@@ -268,6 +272,45 @@ def _summary(scenario: Scenario) -> str:
         f"{scenario.scenario_id}, {world.width} by {world.height}, people {len(scenario.people)}, "
         f"exits {len(world.exits)}, ignitions {len(scenario.ignitions)}, {scenario.scenario_hash}"
     )
+
+
+@command.command(name="measure")
+@click.argument("names", metavar="SCENARIO...", nargs=-1, required=True)
+@click.option("--json", "as_json", is_flag=True, help="Print a list of JSON objects.")
+def measure_scenarios(names: tuple[str, ...], as_json: bool) -> None:  # noqa: FBT001 - as click
+    """Tell how hard scenarios are, by their maps and rules: nobody plays.
+
+    A SCENARIO is a file, or the id of a built-in scenario.
+    """
+    scenarios = [load_scenario(find_scenario(name)) for name in names]
+    measured = [(scenario, measure(scenario)) for scenario in scenarios]
+    if not as_json:
+        Console(highlight=False).print(_measures(measured))
+        return
+    told = [
+        {"scenario_id": scenario.scenario_id, "people": len(scenario.people)} | found.to_dict()
+        for scenario, found in measured
+    ]
+    click.echo(json.dumps(told, indent=2))
+
+
+def _measures(measured: Sequence[tuple[Scenario, Difficulty]]) -> Table:
+    """Return the table of what was measured; - is for never."""
+    names = ("people", "shortest", "capacity", "nearest", "lead: least", "median", "late")
+    table = Table("scenario", *(Column(name, justify="right") for name in names), "difficulty")
+    for scenario, found in measured:
+        numbers = (
+            len(scenario.people),
+            found.shortest_evacuation,
+            found.exit_capacity,
+            found.nearest_exits,
+            found.least_lead,
+            found.median_lead,
+            found.late,
+        )
+        shown = ("-" if number is None else f"{number:,}" for number in numbers)
+        table.add_row(scenario.scenario_id, *shown, found.difficulty)
+    return table
 
 
 def _text(file: Path) -> str:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 if TYPE_CHECKING:
     from emberbench_dist.errors import EmberBenchError
 
+T = TypeVar("T")
 Position = tuple[int, int]
 
 MAX_SIDE = 2048
@@ -41,6 +42,10 @@ class Node:
         Reading ends here as with `fail`; a `Survey` goes on.
         """
         self.fail(rule)
+
+    def attempt(self, read: Callable[[], T]) -> T | None:
+        """Return what `read` returns; in a `Survey` None where a rule is broken meanwhile."""
+        return read()
 
     def at(self, step: str | int) -> Node:
         """Stand on a member of this object or list."""

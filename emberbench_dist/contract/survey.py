@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from itertools import count
-from typing import NoReturn, TypeVar
+from typing import NoReturn
 
-from emberbench_dist.contract.document import Node, Position
+from emberbench_dist.contract.document import Node, Position, T
 from emberbench_dist.errors import EmberBenchError
 
-_T = TypeVar("_T")
 _ABSENT = object()
 
 
@@ -24,6 +23,11 @@ class _Notes:
         self.findings: dict[str, None] = {}
         self.useless: set[str] = set()
         self.fresh = count(1)
+
+    @property
+    def count(self) -> int:
+        """Grow with every rule that is broken, also by what is not there."""
+        return len(self.findings) + len(self.useless)
 
 
 class Survey(Node):
@@ -50,15 +54,20 @@ class Survey(Node):
 
     def fail(self, rule: str) -> NoReturn:
         """Note the first rule that makes a value useless, and leave the method that checks it."""
-        if self.path not in self._notes.useless:
-            self._notes.useless.add(self.path)
-            self.breaks(rule)
+        self.breaks(rule)
+        self._notes.useless.add(self.path)
         raise _BrokenError
 
     def breaks(self, rule: str) -> None:
-        """Note a broken rule."""
-        if self.value is not _ABSENT:
+        """Note a broken rule of a value that is of use."""
+        if self.value is not _ABSENT and self.path not in self._notes.useless:
             self._notes.findings[f"{self.path}: {rule}"] = None
+
+    def attempt(self, read: Callable[[], T]) -> T | None:
+        """Return what `read` returns, or None where a rule is broken meanwhile."""
+        before = self._notes.count
+        found = self._or(None, read)
+        return found if self._notes.count == before else None
 
     def at(self, step: str | int) -> Survey:
         """Stand on a member; on nothing, of which nothing is noted, where there is none."""
@@ -70,7 +79,7 @@ class Survey(Node):
         member._notes = self._notes
         return member
 
-    def _or(self, instead: _T, read: Callable[[], _T]) -> _T:
+    def _or(self, instead: T, read: Callable[[], T]) -> T:
         try:
             return read()
         except _BrokenError:

@@ -9,6 +9,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -59,9 +60,9 @@ def local_cluster(cpus: int) -> Iterator[Watch]:
     folder = _temp_folder()
     settings: dict[str, str | None] = {
         **_QUIET,
-        # Ray listens on all interfaces, so a token of this run keeps strangers out.
+        # Ray listens on all interfaces, so a token of this process keeps strangers out.
         "RAY_AUTH_MODE": "token",
-        "RAY_AUTH_TOKEN": secrets.token_hex(32),
+        "RAY_AUTH_TOKEN": _token(),
         "RAY_ADDRESS": None,
     }
     with _environment(settings):
@@ -132,6 +133,12 @@ def _set(values: dict[str, str | None]) -> None:
             os.environ.pop(name, None)
         else:
             os.environ[name] = value
+
+
+@cache
+def _token() -> str:
+    """Return one token for every Ray of this process, which reads it only once."""
+    return secrets.token_hex(32)
 
 
 def _temp_folder() -> Path:

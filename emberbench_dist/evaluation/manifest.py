@@ -5,8 +5,9 @@ from __future__ import annotations
 import zlib
 from array import array
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import accumulate, pairwise
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -19,18 +20,22 @@ from emberbench_dist.contract.scenario import (
     Scenario,
     load_scenario,
     parse_scenario,
+    read_document,
 )
+from emberbench_dist.contract.scenario import broken_rules as scenario_rules
+from emberbench_dist.contract.survey import Survey
 from emberbench_dist.contract.versions import (
     MANIFEST_VERSION,
     METRICS_VERSION,
     OBSERVATION_VERSION,
     SIMULATOR_VERSION,
 )
-from emberbench_dist.errors import ManifestError
+from emberbench_dist.errors import ManifestError, ScenarioError
 from emberbench_dist.evaluation.suites import find_manifest
 
 MAX_EPISODES = 2**63 - 1
 HASH = r"[0-9a-f]{64}"
+_UNKNOWN = ""  # a scenario whose name a survey does not know
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,11 +118,14 @@ def load_manifest(path: str | Path) -> Manifest:
     `ManifestError` or `ScenarioError` name file, place and rule.
     """
     path = find_manifest(path)
+    return parse_manifest(_text(path), path.parent, source=str(path))
+
+
+def _text(path: Path) -> bytes:
     try:
-        text = path.read_bytes()
+        return path.read_bytes()
     except OSError as error:
         raise ManifestError(f"{path}: cannot be read: {error.strerror}") from error
-    return parse_manifest(text, path.parent, source=str(path))
 
 
 def parse_manifest(text: bytes, folder: Path, *, source: str) -> Manifest:
@@ -137,11 +145,57 @@ def restore_manifest(text: bytes, scenarios: Mapping[str, bytes], *, source: str
     return _parse(text, source, kept)
 
 
-def _parse(text: bytes, source: str, scenario_at: Callable[[Node], Scenario]) -> Manifest:
+def broken_rules(path: str | Path) -> list[str]:
+    """Return every rule that a manifest and its scenarios break, each with its place.
+
+    None are broken where `load_manifest` accepts the manifest. `ManifestError` for a file that
+    is no JSON.
+    """
+    path = find_manifest(path)
+    survey = Survey.of(_document(_text(path), str(path)))
+    _read(survey, lambda place: _surveyed(place, path.parent))
+    return survey.findings
+
+
+def _surveyed(place: Node, folder: Path) -> Scenario | None:
+    """Return a scenario, or note what is wrong with it where the manifest names it."""
+    file = _inside(place, folder)
     try:
-        root = Node(parse_json(text), source, ManifestError)
+        document = read_document(file)
+    except ScenarioError as error:
+        place.fail(str(error))
+    rules = scenario_rules(document)
+    for rule in rules:
+        place.breaks(f"{file}: {rule}")
+    return None if rules else parse_scenario(document, source=str(file))
+
+
+def _parse(text: bytes, source: str, scenario_at: Callable[[Node], Scenario]) -> Manifest:
+    root = Node(_document(text, source), source, ManifestError)
+    name, description, paths, scenarios, blocks = _read(root, scenario_at)
+    return Manifest(
+        manifest_id=name,
+        description=description,
+        manifest_hash=_manifest_hash(root.value),
+        scenarios=scenarios,
+        blocks=blocks,
+        packed=zlib.compress(text, 1),
+        paths=paths,
+        _ends=tuple(accumulate(map(_size, blocks))),
+    )
+
+
+def _document(text: bytes, source: str) -> Any:
+    try:
+        return parse_json(text)
     except ValueError as error:
         raise ManifestError(f"{source}: {error}") from error
+
+
+def _read(
+    root: Node, scenario_at: Callable[[Node], Scenario | None]
+) -> tuple[str, str, dict[str, str], dict[str, Scenario], tuple[Block, ...]]:
+    """Check a manifest; return id, description, path and scenario by scenario id, and blocks."""
     version, name, description, simulator, observation, metrics, scenario_list, block_list = (
         root.members(
             "manifest_version",
@@ -161,23 +215,10 @@ def _parse(text: bytes, source: str, scenario_at: Callable[[Node], Scenario]) ->
         (metrics, METRICS_VERSION),
     ):
         if node.text() != running:
-            node.fail(f"is {node.value!r}, but this program runs {running!r}")
+            node.breaks(f"is {node.value!r}, but this program runs {running!r}")
     paths, scenarios = _parse_scenarios(scenario_list, scenario_at)
-    blocks = [_parse_block(node, scenarios) for node in block_list.items(least=1)]
-    _require_different_seeds(block_list, blocks)
-    ends = tuple(accumulate(map(_size, blocks)))
-    if ends[-1] > MAX_EPISODES:
-        block_list.fail(f"plans {ends[-1]} episodes; {MAX_EPISODES} are the most")
-    return Manifest(
-        manifest_id=name.match(SCENARIO_ID),
-        description=description.text(),
-        manifest_hash=_manifest_hash(root.value),
-        scenarios=scenarios,
-        blocks=tuple(blocks),
-        packed=zlib.compress(text, 1),
-        paths=paths,
-        _ends=ends,
-    )
+    blocks = _parse_blocks(block_list, paths)
+    return name.match(SCENARIO_ID), description.text(), paths, scenarios, blocks
 
 
 def _manifest_hash(document: dict[str, Any]) -> str:
@@ -191,30 +232,39 @@ def _manifest_hash(document: dict[str, Any]) -> str:
 
 
 def _parse_scenarios(
-    node: Node, scenario_at: Callable[[Node], Scenario]
+    node: Node, scenario_at: Callable[[Node], Scenario | None]
 ) -> tuple[dict[str, str], dict[str, Scenario]]:
     """Return path and scenario by scenario id."""
     paths: dict[str, str] = {}
     scenarios: dict[str, Scenario] = {}
     for item in node.items(least=1):
         name, digest, path = item.members("scenario_id", "scenario_hash", "path")
-        scenario_id = name.match(SCENARIO_ID)
-        if scenario_id in scenarios:
-            name.fail(f"scenario {scenario_id!r} is listed twice")
+        scenario_id = name.attempt(partial(name.match, SCENARIO_ID))
+        if scenario_id in paths:
+            name.breaks(f"scenario {scenario_id!r} is listed twice")
+            scenario_id = None
         digest.match(HASH)
-        scenario = scenario_at(path)
+        scenario = path.attempt(partial(scenario_at, path))
+        if scenario_id is None:  # in a survey; the file may know it
+            scenario_id = scenario.scenario_id if scenario else _UNKNOWN
+        paths[scenario_id] = path.text()
+        if scenario is None:
+            continue
         if scenario.scenario_id != scenario_id:
-            path.fail(f"holds scenario {scenario.scenario_id!r}, not {scenario_id!r}")
-        if scenario.scenario_hash != digest.value:
-            digest.fail(f"does not match {path.value}, which has the hash {scenario.scenario_hash}")
-        paths[scenario_id], scenarios[scenario_id] = path.text(), scenario
-    return paths, scenarios
+            path.breaks(f"holds scenario {scenario.scenario_id!r}, not {scenario_id!r}")
+        elif scenario.scenario_hash != digest.value:
+            digest.breaks(
+                f"does not match {path.value}, which has the hash {scenario.scenario_hash}"
+            )
+        scenarios[scenario_id] = scenario
+    return paths or {_UNKNOWN: ""}, scenarios
 
 
 def _inside(node: Node, folder: Path) -> Path:
     """Require a relative path that stays inside the manifest's folder, links followed."""
-    plain = PurePosixPath(node.text())
-    if not node.value or "\0" in node.value or plain.is_absolute() or ".." in plain.parts:
+    told = node.text()
+    plain = PurePosixPath(told)
+    if not told or "\0" in told or plain.is_absolute() or ".." in plain.parts:
         node.fail(f"must be a path inside the manifest's folder, got {node.value!r}")
     path = folder / plain
     try:
@@ -226,19 +276,38 @@ def _inside(node: Node, folder: Path) -> Path:
     return path
 
 
-def _parse_block(node: Node, scenarios: dict[str, Scenario]) -> Block:
+def _parse_blocks(node: Node, listed: Collection[str]) -> tuple[Block, ...]:
+    """Return the blocks; in a survey those that break no rule by themselves."""
+    found: list[tuple[Node, Block]] = []
+    for item in node.items(least=1):
+        block = item.attempt(partial(_parse_block, item, listed))
+        if block is not None:
+            found.append((item, block))
+    _require_different_seeds(found)
+    blocks = tuple(block for _, block in found)
+    episodes = sum(map(_size, blocks))
+    if episodes > MAX_EPISODES:
+        node.breaks(f"plans {episodes} episodes; {MAX_EPISODES} are the most")
+    return blocks
+
+
+def _parse_block(node: Node, listed: Collection[str]) -> Block:
     name, seeds = node.members("scenario_id", "seeds")
     scenario_id = name.text()
-    if scenario_id not in scenarios:
-        name.fail(f"scenario {scenario_id!r} is not listed under scenarios")
+    if scenario_id not in listed and _UNKNOWN not in listed:
+        name.breaks(f"scenario {scenario_id!r} is not listed under scenarios")
     if isinstance(seeds.value, dict):
-        first_node, count_node = seeds.members("first", "count")
-        first, count = first_node.integer(0, MAX_SEED), count_node.integer(1, MAX_SEED)
+        first, count = seeds.attempt(partial(_parse_range, seeds)) or (0, 1)
         if first + count - 1 > MAX_SEED:
-            seeds.fail("goes past the largest seed, 2**64 - 1")
+            seeds.breaks("goes past the largest seed, 2**64 - 1")
         return Block(scenario_id, range(first, first + count))
     found = array("Q", (item.integer(0, MAX_SEED) for item in seeds.items(least=1)))
     return Block(scenario_id, found)
+
+
+def _parse_range(node: Node) -> tuple[int, int]:
+    first, count = node.members("first", "count")
+    return first.integer(0, MAX_SEED), count.integer(1, MAX_SEED)
 
 
 def _size(block: Block) -> int:
@@ -247,10 +316,10 @@ def _size(block: Block) -> int:
     return seeds[-1] - seeds[0] + 1 if isinstance(seeds, range) else len(seeds)
 
 
-def _require_different_seeds(node: Node, blocks: list[Block]) -> None:
+def _require_different_seeds(blocks: Sequence[tuple[Node, Block]]) -> None:
     """Require that no (scenario, seed) pair occurs twice, without expanding a range."""
     spans: dict[str, list[tuple[int, int, int]]] = {}
-    for number, block in enumerate(blocks):
+    for number, (_, block) in enumerate(blocks):
         known = spans.setdefault(block.scenario_id, [])
         if isinstance(block.seeds, range):
             known.append((block.seeds[0], block.seeds[-1], number))
@@ -260,4 +329,5 @@ def _require_different_seeds(node: Node, blocks: list[Block]) -> None:
         known.sort()
         for (_, last, _), (first, _, number) in pairwise(known):
             if first <= last:
-                node.at(number).fail(f"seed {first} of scenario {scenario_id!r} is planned twice")
+                node, _ = blocks[number]
+                node.breaks(f"seed {first} of scenario {scenario_id!r} is planned twice")

@@ -14,7 +14,7 @@ from worlds import random_document, scenario, simulator
 
 from emberbench_dist.agents.baselines import FireAware, Flow, Greedy, Lookahead, Reserve
 from emberbench_dist.agents.conformance import check_agent
-from emberbench_dist.agents.fields import Forecast
+from emberbench_dist.agents.forecast import Forecast
 from emberbench_dist.contract.observation import parse_observation, serialize_observation
 from emberbench_dist.contract.scenario import load_scenario, parse_scenario
 from emberbench_dist.simulator.grid import board, cells_of, grid_of

@@ -246,13 +246,17 @@ def traces():
     return dict(os.environ), sorted(os.listdir(tempfile.gettempdir())), mine
 
 before = traces()
-result = evaluate_distributed(sys.argv[1], "greedy", "run", workers=1)
+evaluate_distributed(sys.argv[1], "stay", "first", workers=1)
+result = evaluate_distributed(sys.argv[1], "greedy", "second", workers=1)
 print(json.dumps([result.outcome, result.committed, traces() == before]))
 """
 
 
 def test_a_local_run_is_alone_and_leaves_no_trace(host, manifest, tmp_path):
-    """A run without address ignores RAY_ADDRESS; environment and temporary folders stay clean."""
+    """A run without address ignores RAY_ADDRESS; environment and temporary folders stay clean.
+
+    So another one can follow it in the same process.
+    """
     short = tmp_path / "t"
     short.mkdir()
     asked = subprocess.run(

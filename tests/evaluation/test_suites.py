@@ -13,9 +13,12 @@ from emberbench_dist.evaluation import suites
 from emberbench_dist.evaluation.manifest import load_manifest
 from emberbench_dist.evaluation.suites import built_in_manifests, find_manifest, find_scenario
 
+# A released manifest is never edited: one that differs gets a new name, such as public-v2.
 MANIFESTS = {
-    "public-v1": (320, "36ff7132d1ce0e8836b2b7947283fcbc2fae6022df28a850e1e550894396574d"),
+    "large-v1": (20, "6a4e3fa987fadd7cd08d2e95e3c3eb5fa6de87f4265226ec73bd7ca27dd2fa63"),
+    "public-v1": (640, "747b9e9b32bf3b1a47aecdbb0fcaf70f84ae622fc4df975583b94755d40aacb4"),
     "smoke-v1": (19, "fa14ae44c213b13255f0169e27924e1810b642d00f9012880549ae9d81116905"),
+    "stress-v1": (100000, "3ae31fe51714ad26902f1d44479c41daf9e5d5abf2f1042d31ca712d6d35a0af"),
 }
 SCENARIOS = {
     "corridor-5x1": "61dafe99966571ba05abba0b0525c5162de7926590b474b07b7a75bbbf4d3ae1",
@@ -34,6 +37,22 @@ SCENARIOS = {
     "auditorium-41x27": "873dfec1fe5f5d5e6264819bbccaaf89c19243f60662aae3ea3fdd47a7cff995",
     "warehouse-48x32": "74090d9ca66e7e5e5f927ce671a343fd832763b74622fb139b9b0e5fb1533a11",
     "expo-64x64": "d5ba80ee0aee173651dc4cbd2fe7f152406e45033d4c8426bfe5fba8dec8a8d6",
+    "office-5-16x16": "0d5fb1144eab5452312aaf455d5e3e9a1d463c0504e90c3985673e7577629ad8",
+    "random-8-16x16": "a57807069ac8e62dc7e67c62cb995b82569694d43f4ac59f65bcff9d4a613c3d",
+    "maze-6-32x32": "401ded9806f83ac84b1a9a26266e1fe4b299abe2857441f40ab97302ebc5cea7",
+    "hall-2-32x32": "fb2731df39d6e64ae708fdf3d965393c6038f64e18eef7dbdd48ed4d9fa82a2c",
+    "mall-8-32x32": "72922cfd1bbc837fcf65c4ad0b037a44493ec45527d30125e42ea5b8841893e0",
+    "office-7-32x32": "88c8d56a38d1d6c54dfcf266dd026e914a7173f48e65a2a548af882e45a16f88",
+    "stadium-8-32x32": "a825281349c7838d056d51628f424357230eb50bf5b3df5113b3095d75256c9e",
+    "rooms-4-64x64": "e8eaf3c57fa3a09afcd8d5f229140d0f33619aa0d722270d4bbbd384a0255acc",
+    "maze-5-64x64": "3bdb93b2793e141500f48a2be3466ec187c9af6ae7ff6a8ba2d6e57facb9bacb",
+    "random-1-64x64": "0da02cebd5eaa895d84cd3c0931ae469ca4e0a30377c1fcd9863b47a6e09f2d6",
+    "mall-5-64x64": "c03ee86f98373cb8b69d74f033a895167e7af285ae55f848d31c4ff61587f819",
+    "stadium-2-64x64": "8b24c43baed06779b663702896bf4341d0beeb61eee599d15aec89b80af16614",
+    "hall-1-128x128": "98c624922fdeaebd446162b29fe6e2160a64ab0db8c6d45222436eb5ae3142e1",
+    "mall-4-128x128": "f075759689bc199677a34f665a0388dff2d8c950bc2217284a4310dd89c2c109",
+    "office-2-128x128": "4170ab29302cdeadff7416a39db5925212357484a9db892d69c62737a5256f49",
+    "office-1-256x256": "302585f39292530fef8f4acada7a5f5ce69b24e85e0ad6f29c5c3ad4e42c4ae2",
 }
 
 
@@ -111,7 +130,8 @@ def test_an_unknown_name_is_an_error_that_lists_the_known(name, tmp_path, monkey
     with pytest.raises(ManifestError) as caught:
         find_manifest(name)
     assert str(caught.value) == (
-        f"{name}: there is no such file, and the built-in manifests are public-v1, smoke-v1"
+        f"{name}: there is no such file, and the built-in manifests are "
+        "large-v1, public-v1, smoke-v1, stress-v1"
     )
 
 

@@ -19,11 +19,15 @@ class Flow:
     exchange their exits; who has no path stays.
     """
 
+    def __init__(self) -> None:
+        """Start without a map."""
+        self._fields = ExitFields()
+
     def act(self, observation: Observation) -> dict[str, Action]:
         """Return each person's next step."""
         world, grid = observation.map, grid_of(observation.map)
         places = standing(observation)
-        goals = _assign(ExitFields(observation), places.values())
+        goals = _assign(self._fields.follow(observation), places.values())
         targets = {cell: _nearer(world, cell, field) for cell, field in goals.items()}
         # Each exchange makes both ways a step shorter, so that this ends.
         for cell in _meeting(targets):

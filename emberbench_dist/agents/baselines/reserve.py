@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from emberbench_dist.agents.fields import ExitFields, Outlook, standing, step_between, ways
+from emberbench_dist.agents.fields import ExitFields, standing, step_between, ways
+from emberbench_dist.agents.forecast import Outlook
 from emberbench_dist.agents.timetable import REFRESH, Plan, Timetable
 from emberbench_dist.contract.actions import Action
 from emberbench_dist.contract.observation import GridMap, Observation
@@ -24,6 +25,7 @@ class Reserve:
     def __init__(self) -> None:
         """Start without plans."""
         self._plans: dict[str, tuple[int, Plan]] = {}  # with the level of the forecast
+        self._fields = ExitFields()
 
     def act(self, observation: Observation) -> dict[str, Action]:
         """Return each person's next step."""
@@ -34,7 +36,7 @@ class Reserve:
             person: plan.cells[now + 1 - plan.since] for person, (_, plan) in self._plans.items()
         }
         idle = {person: cell for person, cell in places.items() if person not in self._plans}
-        for cell in (*idle.values(), *map(grid.cell, observation.burning)):
+        for cell in (*idle.values(), *map(grid.cell, observation.burning)) if idle else ():
             table.block(cell, now)
         for person, cell in idle.items():
             targets[person] = _aside(observation.map, table, cell, now)
@@ -52,7 +54,7 @@ class Reserve:
         missing = {person: cell for person, cell in places.items() if person not in self._plans}
         if not missing:
             return table
-        fields = ExitFields(observation)
+        fields = self._fields.follow(observation)
         nearest = fields.to(*fields.exits)
         table.waiting.update(missing.values())
         for person, cell in sorted(missing.items(), key=lambda item: nearest[item[1]]):

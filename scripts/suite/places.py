@@ -1,10 +1,10 @@
-"""The built-in suite: which places there are, what burns in them and how."""
+"""The designed places: what burns in them, and how."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-import suite_layouts as draw
+from suite import layouts as draw
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -212,5 +212,51 @@ def _large_places() -> list[Place]:
             exits_flammable=True,
             enter_fire="casualty",
             max_steps=120,
+        ),
+    ]
+
+
+def tiny_places() -> list[Place]:
+    """Return the places of the stress suite, of a few cells and a few steps."""
+    return [
+        Place(
+            name="hallway",
+            description="One person who has to pass a fire at once, or never.",
+            drawing=draw.HALLWAY,
+            probability=0.5,
+            interval=1,
+            exits_flammable=False,
+            enter_fire="blocked",
+            max_steps=8,
+        ),
+        Place(
+            name="landing",
+            description="Three people at one exit, of whom the fire may get the last.",
+            drawing=draw.LANDING,
+            probability=0.6,
+            interval=1,
+            exits_flammable=True,
+            enter_fire="casualty",
+            max_steps=8,
+        ),
+        Place(
+            name="corner",
+            description="Two people at a corner, with fire on the inside of it.",
+            drawing=draw.CORNER,
+            probability=0.3,
+            interval=1,
+            exits_flammable=True,
+            enter_fire="blocked",
+            max_steps=8,
+        ),
+        Place(
+            name="closet",
+            description="Two people who have to pass a fire that spreads in every second step.",
+            drawing=draw.CLOSET,
+            probability=None,
+            interval=2,
+            exits_flammable=True,
+            enter_fire="casualty",
+            max_steps=8,
         ),
     ]

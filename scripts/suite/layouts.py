@@ -1,16 +1,9 @@
-"""The places of the built-in suite, each a drawing: by hand, or by a few lines of code.
-
-`#` wall, `.` floor, `E` exit, `P` person, `*` fire, `:` floor on which `crowd` may put people.
-"""
+"""The designed places of the suite, each a drawing: by hand, or by a few lines of code."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from emberbench_dist.contract.rng import SplitMix64
-
-Canvas = list[list[str]]
-
+from suite.canvas import Canvas, canvas_of, enclosed, paint
 
 CORRIDOR = "*E.PP"
 
@@ -87,24 +80,26 @@ STORE = """
 #E##########EE##########E#
 """
 
+HALLWAY = """
+E...
+##*P
+"""
 
-def canvas_of(drawing: str) -> Canvas:
-    """Return a drawing as rows of characters."""
-    return [list(line) for line in drawing.split()]
+LANDING = """
+EP.*
+.PP.
+"""
 
+CORNER = """
+E.P
+.*P
+"""
 
-def enclosed(width: int, height: int, floor: str) -> Canvas:
-    """Return a floor inside a ring of walls; width and height include the walls."""
-    inside = ["#", *floor * (width - 2), "#"]
-    return [["#"] * width, *(list(inside) for _ in range(height - 2)), ["#"] * width]
-
-
-def paint(canvas: Canvas, symbol: str, rows: Iterable[int], cols: Iterable[int]) -> None:
-    """Write `symbol` to each crossing of `rows` and `cols`."""
-    cols = list(cols)
-    for row in rows:
-        for col in cols:
-            canvas[row][col] = symbol
+CLOSET = """
+E..P
+##.P
+##*#
+"""
 
 
 def crowd(canvas: Canvas, count: int, seed: int) -> str:
