@@ -141,6 +141,17 @@ def test_hashes_are_those_of_the_files(manifest):
         assert scenario.to_dict() == parse_json((FOLDER / entry["path"]).read_bytes())
 
 
+def test_the_page_has_the_table(capsys):
+    """docs/suite.md shows what `--table` prints, and the hash of each manifest."""
+    page = (ROOT / "docs" / "suite.md").read_text(encoding="utf-8")
+    assert command.main(["--table"]) == 0
+    assert f"<!-- table -->\n\n{capsys.readouterr().out}\n<!-- end of table -->" in page
+    for name in MANIFESTS:
+        manifest = load_manifest(FOLDER / f"{name}.json")
+        assert f"| `{name}` | {len(manifest)} |" in page
+        assert f"| `{name}` | `{manifest.manifest_hash}` |" in page
+
+
 def test_no_scenario_file_is_left_over():
     """Every scenario file is listed by some manifest of the folder."""
     listed = {
