@@ -20,9 +20,9 @@ from suite.canvas import Canvas
 from suite.families import FAMILIES
 
 SMALLEST, LARGEST = 16, 256
-_AROUND = (-1, 0), (0, -1), (0, 1), (1, 0)
 _PROBABILITIES = 0.3, 0.4, 0.5, 0.6
-# Fires are tried, and the one is kept for which nearest to two fifths of the people are late.
+# So many choices of fire are tried, and the one is kept for which the share of people who are
+# late is nearest to this.
 _FIRES = 6
 _LATE = 2, 5
 _REFUSED = 200  # places for a fire that would close somebody's every path, until it is given up
@@ -152,7 +152,7 @@ def _people(canvas: Canvas, region: Sequence[Position], wish: Wish) -> list[Posi
 def _rules(wish: Wish) -> Rules:
     """Draw every rule, so that one that is given changes no other."""
     draws = wish.draws("rules")
-    drawn = {
+    drawn: dict[str, Any] = {
         "fire_model": draws.one_of(("stochastic", "stochastic", "stochastic", "deterministic")),
         "spread_interval": draws.one_of((1, 1, 2)),
         "spread_probability": draws.one_of(_PROBABILITIES),
@@ -170,7 +170,7 @@ def _rules(wish: Wish) -> Rules:
 
 
 def _ignited(scenario: Scenario, region: Sequence[Position], wish: Wish) -> Scenario:
-    """Put fire where most people are late who wait for their turn at the nearest exit."""
+    """Put fire near the exits, where it makes some people late, but not all."""
     number = 2 + wish.size // 32 if wish.ignitions is None else wish.ignitions
     people = [person.position for person in scenario.people]
     clear = {
