@@ -66,7 +66,7 @@ def played() -> dict[str, list[tuple[SimulationState, SimulationState]]]:
     return {
         name: [
             (play(SCENARIOS[name], seed, stay), play(SCENARIOS[name], seed, Greedy().act))
-            for seed in seeds[: 4 if SCENARIOS[name].map.width <= 64 else 2]
+            for seed in seeds[: 4 if SCENARIOS[name].map.width <= 32 else 2]
         ]
         for name, seeds in planned(PUBLIC).items()
     }
