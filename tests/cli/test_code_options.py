@@ -151,6 +151,14 @@ def test_a_run_goes_on_with_changed_code_only_on_request(room):
     assert digests[2].encode() not in artifact
 
 
+def test_a_repaired_run_still_knows_its_code(room):
+    """Repair keeps what the run is bound to, the agent's code too."""
+    assert run("--in-process").returncode == 0
+    assert dist_eval("repair", "run").returncode == 0
+    (room / "agents/mine.py").write_text(f"{AGENT}# better\n")
+    assert "(changed: mine.py)" in run("--in-process", "--resume").stderr
+
+
 def test_before_the_first_episode_code_may_change(room):
     """An agent that has not played yet is mended without a word about it."""
     (room / "agents/mine.py").write_text("def Mine():\n    raise ValueError('no key')\n")
