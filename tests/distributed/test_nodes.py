@@ -15,7 +15,8 @@ from emberbench_dist import __version__
 from emberbench_dist.agents.baselines import Greedy
 from emberbench_dist.agents.code import code_of
 from emberbench_dist.distributed.shipping import Luggage, pack
-from emberbench_dist.errors import AgentSpecError, EvaluationError
+from emberbench_dist.distributed.worker import Setup, Worker
+from emberbench_dist.errors import AgentSpecError, ClusterError, EvaluationError
 from emberbench_dist.runner.evaluate import evaluate
 from manifests import hall, write_manifest
 
@@ -115,6 +116,12 @@ def test_a_node_is_judged_by_versions_and_agent(found, problem, told):
     assert bool(told) == bool(verdict.problem)
     assert verdict.of_agent == (not found)
     assert versions()["Python"] == ".".join(platform.python_version_tuple()[:2])
+
+
+def test_a_worker_of_another_version_does_not_start():
+    """A worker on a node that has just joined plays nothing before its version is known."""
+    with pytest.raises(ClusterError, match=rf"^it has {__version__}, the driver 9\.9$"):
+        Worker(Setup({}, "greedy", version="9.9"), 0)
 
 
 @pytest.fixture(scope="module")
