@@ -86,6 +86,10 @@ def test_requirements_that_are_files_are_those_of_the_copy(agents, monkeypatch):
         ]
         assert Path(wanted["working_dir"]).is_file()
     assert not Path(wanted["working_dir"]).exists()
+    for wrong in ("agents/missing.whl", "-r missing.txt"):
+        with pytest.raises(EvaluationError, match=rf"{wrong}': there is no file '.*missing\."):
+            Luggage(None, [wrong]).require_cluster("localhost:1")
+    Luggage(None, ["/opt/of-the-nodes.whl", "torch"]).require_cluster("localhost:1")
     with pytest.raises(EvaluationError, match="install them yourself: pip install 'torch>=2' ag"):
         luggage.require_cluster(None)
 
