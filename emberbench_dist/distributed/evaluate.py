@@ -99,7 +99,8 @@ def ray_pool(
             # Loaded here: Ray reads its settings when it is imported.
             from emberbench_dist.distributed.ray_pool import RayPool  # noqa: PLC0415
 
-            with closing(RayPool(setup, workers, fresh=fresh, gone=gone)) as pool:
+            shared = bool(address)
+            with closing(RayPool(setup, workers, fresh=fresh, shared=shared, gone=gone)) as pool:
                 if not address:
                     pool.require_place()
                 yield pool

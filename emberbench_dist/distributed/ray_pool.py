@@ -29,9 +29,10 @@ class RayPool:
     """A number of workers, each one actor process.
 
     A setup says what each takes of the cluster and how many batches it works on at once. `workers`
-    None is as many as there is room for, at least one: it follows nodes that join and leave, and
-    gives places up, one after the other, where somebody else on the cluster waits for them.
-    `fresh` gives every batch a process of its own. `gone` says what of Ray itself has died.
+    None is as many as there is room for, at least one; where the cluster is `shared`, that follows
+    nodes that join and leave, and places are given up, one after the other, that somebody else
+    waits for. `fresh` gives every batch a process of its own. `gone` says what of Ray itself has
+    died.
     """
 
     linger = LINGER_SECONDS
@@ -42,6 +43,7 @@ class RayPool:
         workers: int | None,
         *,
         fresh: bool = False,
+        shared: bool = False,
         gone: Watch = lambda: "",
     ) -> None:
         """Ask for the actors; they join as they get ready."""
@@ -57,10 +59,10 @@ class RayPool:
             # A node that is lost takes few workers along.
             scheduling_strategy="SPREAD",
         )
-        self._fixed = workers
+        self._fixed = workers if shared else workers or max(1, self._places.in_all())
         self._fresh = fresh
         # A worker that plays many episodes at once is never free to go.
-        self._steadfast = bool(workers) or fresh or setup.concurrency > 1
+        self._steadfast = bool(self._fixed) or fresh or setup.concurrency > 1
         self._gone = gone
         self._actors: dict[WorkerId, Any] = {}
         # Whose call it is, and, for the first one, since when the worker has been starting.
