@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import time
 from collections.abc import Iterator
+from threading import Thread
 from typing import Any
 
 import ray
@@ -21,6 +22,7 @@ _MAX_FAILED_STARTS = 3
 _PATIENCE_SECONDS = 5.0
 _LOOK_SECONDS = 3.0
 _YIELD_SECONDS = 10.0
+_END_SECONDS = 5.0
 # Lost with its node, not by its own doing: nothing is charged to an episode.
 _NODE_LOSS = ("its node has died", "node was terminated", "preempted", "raylet died")
 
@@ -110,10 +112,10 @@ class RayPool:
             raise ClusterError(f"no worker fits on this machine: {self._places.lacks()}")
 
     def close(self) -> None:
-        """End every worker; where Ray has died, that would wait for ever."""
-        if self._actors and not self._gone():
-            for actor in self._actors.values():
-                ray.kill(actor)
+        """End every worker; where Ray dies at the same time, that would wait for a minute."""
+        ender = Thread(target=_kill, args=(list(self._actors.values()),), daemon=True)
+        ender.start()
+        ender.join(_END_SECONDS)
         self._actors.clear()
         self._calls.clear()
 
@@ -204,6 +206,11 @@ class RayPool:
     def _forget(self, worker: WorkerId) -> None:
         self._actors.pop(worker, None)
         self._calls = {call: who for call, who in self._calls.items() if who[0] != worker}
+
+
+def _kill(actors: list[Any]) -> None:
+    for actor in actors:
+        ray.kill(actor)
 
 
 def _answer(call: Any) -> Any:
