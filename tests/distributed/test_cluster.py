@@ -19,7 +19,7 @@ from emberbench_dist.runner.evaluate import evaluate
 from manifests import hall, write_manifest
 
 SCRIPT = Path(sys.executable).with_name("dist-eval")
-EPISODES = 60
+EPISODES = 150  # more than are played before the tests say that it may hurry
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,8 @@ from pathlib import Path
 from zipfile import ZipFile
 
 import pytest
-from test_cluster import SCRIPT, Run, cluster, environment
+from clusters import cluster, environment
+from test_cluster import SCRIPT, Run
 
 from emberbench_dist import __version__
 from emberbench_dist.agents.baselines import Greedy
@@ -216,7 +217,7 @@ def test_an_agent_that_a_node_cannot_import_is_bad_input(run, agents, manifest):
 
 def test_a_node_without_the_package(run, host, manifest, tmp_path):
     """One that joins is told of and not used; where it is there before the run, that ends it."""
-    many = write_manifest(tmp_path / "many", [(hall("one"), {"first": 1, "count": 60})])
+    many = write_manifest(tmp_path / "many", [(hall("one"), {"first": 1, "count": 150})])
     process = run(many, "--agent", "misbehaving:Dawdles", "--out", "run")
     going = Run(process, tmp_path / "run", many)
     going.wait_for(lambda: going.committed() >= 1)
