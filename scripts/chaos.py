@@ -40,7 +40,7 @@ class DifferenceError(Exception):
 
 def play_round(plan: Round, chance: Random, folder: Path, survived: Counter[str]) -> None:
     """Play every slice through its sessions to its end; merge, compare and verify."""
-    manifest = _write(folder, plan.episodes)
+    manifest = write(folder, plan.episodes)
     parts = [f"part{part}" for part in range(1, len(plan.slices) + 1)]
     for number, sessions in enumerate(plan.slices, start=1):
         run = Run(folder, manifest, f"part{number}", f"{number}/{len(parts)}")
@@ -52,11 +52,11 @@ def play_round(plan: Round, chance: Random, folder: Path, survived: Counter[str]
         whole = folder / "whole"
         _command(folder, "merge", "whole", *parts)
         survived[f"{len(parts)} slices merged"] += 1
-    _compare(whole, manifest)
+    compare(whole, manifest)
     _command(folder, "verify", whole, "--in-process")
 
 
-def _write(folder: Path, episodes: int) -> Path:
+def write(folder: Path, episodes: int) -> Path:
     """Write a manifest of two halls."""
     half = episodes // 2
     blocks = [
@@ -66,7 +66,8 @@ def _write(folder: Path, episodes: int) -> Path:
     return write_manifest(folder / "input", blocks)
 
 
-def _compare(folder: Path, manifest: Path) -> None:
+def compare(folder: Path, manifest: Path) -> None:
+    """Raise `DifferenceError` where a run has other bytes than one in this process."""
     expected = evaluate(manifest, Greedy)
     for name, wanted in (("artifact", expected.artifact), ("traces", expected.traces)):
         found = (folder / f"{name}.jsonl").read_bytes()
@@ -124,7 +125,7 @@ class Run:
             return subprocess.Popen(
                 [DIST_EVAL, *self.command, *how, *more],
                 cwd=self.home,
-                env=_environment() | {"SOAK_MARK": self.mark},
+                env=environment() | {"SOAK_MARK": self.mark},
                 stdout=told,
                 stderr=told,
                 start_new_session=True,
@@ -206,7 +207,8 @@ def _processes(mark: str, title: str) -> Iterator[tuple[int, str]]:
             yield int(folder.name), state
 
 
-def _environment() -> dict[str, str]:
+def environment() -> dict[str, str]:
+    """Return the environment for commands that find what the tests have."""
     paths = [str(ROOT), str(ROOT / "tests"), os.environ.get("PYTHONPATH", "")]
     return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
 
@@ -216,7 +218,7 @@ def _command(folder: Path, *arguments: Any) -> None:
     asked = subprocess.run(
         [DIST_EVAL, *map(str, arguments)],
         cwd=folder,
-        env=_environment(),
+        env=environment(),
         capture_output=True,
         text=True,
         check=False,

@@ -2,8 +2,8 @@
 
 It prints its address, then obeys one line on standard input after the other: `add` a node, perhaps
 one that lacks a package (`add-without PACKAGE`); `kill` or `drain` the node that was added last;
-`behead`, which kills the head's processes; `client`, a server for `ray://`. Each is answered by the
-number of nodes, `client` by its address. It ends with its input.
+`behead`, which kills the head's processes; `client`, a server for `ray://`; `count`. Each is
+answered by the number of nodes, `client` by its address. It ends with its input.
 """
 
 from __future__ import annotations

@@ -15,7 +15,6 @@ from emberbench_dist import __version__
 from emberbench_dist.agents.files import (
     MAX_BYTES,
     CodeFile,
-    TooLargeError,
     files_in,
     sha256_of,
 )
@@ -35,7 +34,7 @@ class AgentCode:
 
     `parts` has the hash of each file, or the version of each package. `folder` and `files` are
     what other machines need of it (None: nothing), `file` the agent's own file among them.
-    `excess` says why the folder cannot be sent.
+    `obstacle` says why the folder cannot be sent.
     """
 
     source: str
@@ -43,7 +42,7 @@ class AgentCode:
     folder: Path | None = None
     files: tuple[CodeFile, ...] = ()
     file: str | None = None
-    excess: str = ""
+    obstacle: str = ""
 
     @property
     def digest(self) -> str:
@@ -63,9 +62,13 @@ class AgentCode:
         return _changes(before, self.parts)
 
     def require_sendable(self) -> None:
-        """Raise `AgentSpecError` where the folder is too large to be sent."""
-        if self.excess:
-            raise TooLargeError(self.excess)
+        """Raise `AgentSpecError` where the folder cannot be sent."""
+        if self.obstacle:
+            raise AgentSpecError(self.obstacle)
+        if self.file is not None and self.file not in self.parts:
+            raise AgentSpecError(
+                f"{self.file}: files of such a name are left out of an agent's code; rename it"
+            )
 
 
 def code_of(
@@ -75,7 +78,7 @@ def code_of(
 
     `code_dir` is its folder: by default that of its file, or the one that its module was imported
     from. `leave_out` are folders in it that are not code. `AgentSpecError` where the folder is
-    none, does not hold the agent's file, or has a file that cannot be read.
+    none, or does not hold the agent's file.
     """
     target, colon, _ = spec.rpartition(":")
     if code_dir is not None and (not colon or is_remote(spec)):
@@ -163,7 +166,7 @@ def _root(module: ModuleType | None) -> Path | None:
 def _of_folder(folder: Path, leave_out: Iterable[Path], file: str | None = None) -> AgentCode:
     try:
         files = files_in(folder, leave_out)
-    except TooLargeError as error:
+    except AgentSpecError as error:
         # Nothing is sent on one machine, so this is no mistake there; what was imported counts.
         parts = {name: sha256_of(path) for name, path in sorted(_loaded_from(folder).items())}
         return AgentCode("folder", parts, folder, (), file, str(error))

@@ -38,22 +38,18 @@ class CodeFile:
     sha256: str
 
 
-class TooLargeError(AgentSpecError):
-    """A folder that is more than an agent's code may be."""
-
-
 def files_in(folder: Path, leave_out: Iterable[Path] = ()) -> tuple[CodeFile, ...]:
     """Return the files of an agent's code, sorted by name.
 
-    Links are followed. `TooLargeError` beyond `MAX_BYTES` or `MAX_FILES`, before anything is
-    read; `AgentSpecError` for what cannot be read.
+    Links are followed. `AgentSpecError` beyond `MAX_BYTES` or `MAX_FILES`, before anything is
+    read, and for what cannot be read or named.
     """
     skipped = {path.resolve() for path in leave_out}
     found = dict[str, tuple[Path, int]]()
-    for path in _walk(folder, skipped, frozenset()):
+    for path, size in _walk(folder, skipped, frozenset()):
         if len(found) == MAX_FILES:
-            raise TooLargeError(f"{folder}: has more than {MAX_FILES:,} files; {_ADVICE}")
-        found[_name(path, folder)] = path, path.stat().st_size
+            raise AgentSpecError(f"{folder}: has more than {MAX_FILES:,} files; {_ADVICE}")
+        found[_name(path, folder)] = path, size
     _require_small(folder, found)
     return tuple(
         CodeFile(name, path, size, sha256_of(path)) for name, (path, size) in sorted(found.items())
@@ -75,8 +71,8 @@ def sha256_of(path: Path) -> str:
         raise _unreadable(path, error) from error
 
 
-def _walk(folder: Path, skipped: set[Path], above: frozenset[Path]) -> Iterator[Path]:
-    """Yield the files below a folder; one that a link leads back to is not entered again."""
+def _walk(folder: Path, skipped: set[Path], above: frozenset[Path]) -> Iterator[tuple[Path, int]]:
+    """Yield files below a folder and their sizes; what a link leads back to is not entered."""
     try:
         entries = list(os.scandir(folder))
     except OSError as error:
@@ -90,8 +86,8 @@ def _walk(folder: Path, skipped: set[Path], above: frozenset[Path]) -> Iterator[
         if entry.is_dir():
             if not _is_foreign(path, at_top=not above):
                 yield from _walk(path, skipped, above | {real})
-        elif not entry.name.startswith(".") and _is_code(path):
-            yield path
+        elif (size := _size(path)) is not None:
+            yield path, size
 
 
 def _is_foreign(folder: Path, *, at_top: bool) -> bool:
@@ -102,16 +98,17 @@ def _is_foreign(folder: Path, *, at_top: bool) -> bool:
     return at_top and name == "results" and not (folder / "__init__.py").exists()
 
 
-def _is_code(path: Path) -> bool:
-    """Say whether it is a file, also by a link; a link that leads nowhere is nothing."""
-    if path.name.endswith(_ENDINGS):
-        return False
+def _size(path: Path) -> int | None:
+    """Return the size of a file that may be code, also by a link; None for all else."""
+    if path.name.startswith(".") or path.name.endswith(_ENDINGS):
+        return None
     try:
-        return stat.S_ISREG(path.stat().st_mode)
-    except FileNotFoundError:
-        return False
+        found = path.stat()
+    except FileNotFoundError:  # a link that leads nowhere
+        return None
     except OSError as error:
         raise _unreadable(path, error) from error
+    return found.st_size if stat.S_ISREG(found.st_mode) else None
 
 
 def _name(path: Path, folder: Path) -> str:
@@ -130,7 +127,7 @@ def _require_small(folder: Path, found: dict[str, tuple[Path, int]]) -> None:
         return
     largest = sorted(((size, name) for name, (_, size) in found.items()), reverse=True)[:_SHOWN]
     told = ", ".join(f"{name} ({size / MIB:,.1f} MiB)" for size, name in largest)
-    raise TooLargeError(
+    raise AgentSpecError(
         f"{folder}: is {total / MIB:,.1f} MiB of files, and an agent's code may have "
         f"{MAX_BYTES // MIB} MiB; the largest are {told}; {_ADVICE}"
     )

@@ -51,6 +51,9 @@ def _common_binding(parts: Sequence[RunFolder], ledgers: Sequence[Ledger]) -> di
                     f"{part.path}: has {key} {other[key]}, "
                     f"but {parts[0].path} has {first[key]}; they are not parts of one run"
                 )
+    # Of parts that were played with different code, none is that of the whole.
+    if any(other.get("agent_code") != first.get("agent_code") for other in others):
+        first.pop("agent_code", None)
     return {**first, "slice": "1/1"}
 
 

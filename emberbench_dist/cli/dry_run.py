@@ -47,8 +47,8 @@ def _print_code(code: AgentCode, address: str | None) -> None:
         total = sum(file.size for file in code.files)
         sent = f"sent to {address}" if address else "on this machine, nothing is sent"
         counted = f"{len(code.files)} file{'s' * (len(code.files) != 1)}, {total:,} bytes"
-        if code.excess:
-            counted = f"too large to be sent, {len(code.parts)} imported files count"
+        if code.obstacle:
+            counted = f"only its {len(code.parts)} imported files are known ({code.obstacle})"
         click.echo(f"code: {_shown(code.folder)}, {counted}; {sent}")
     click.echo(f"digest: {code.digest}")
 

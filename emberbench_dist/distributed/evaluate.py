@@ -135,7 +135,8 @@ def ray_pool(
             # Loaded here: Ray reads its settings when it is imported.
             from emberbench_dist.distributed.ray_pool import RayPool  # noqa: PLC0415
 
-            pool = RayPool(setup, workers, fresh=fresh, gone=gone, nodes=nodes)
+            shared = bool(address)
+            pool = RayPool(setup, workers, fresh=fresh, shared=shared, gone=gone, nodes=nodes)
             stack.enter_context(closing(pool))
             if not address:
                 pool.require_place()

@@ -15,11 +15,18 @@ from emberbench_dist.errors import ClusterError, EvaluationError
 
 CLIENT = "ray://"
 _CONNECT_SECONDS = 5.0
-_ANSWER_SECONDS = 10.0
+_JOIN_SECONDS = 15.0
 # A head that is back so soon has not been missed; Ray itself ends the driver after a minute.
 _PATIENCE_SECONDS = 6.0
 _GLANCE_SECONDS = 1.0
-_HEALTH_CHECK = "from ray.scripts.scripts import main; main()"
+_TRIAL = """
+import logging, sys, ray
+try:
+    ray.init(address=sys.argv[1], log_to_driver=False, logging_level=logging.ERROR)
+except Exception as error:
+    sys.exit("Error: " + " ".join(str(error).split()))
+print(ray.get_runtime_context().gcs_address)
+"""
 
 
 def require_address(address: str) -> None:
@@ -34,26 +41,20 @@ def require_address(address: str) -> None:
 
 
 def find_head(address: str) -> str:
-    """Return the address to join: a cluster answers there, or `ClusterError` says what does.
+    """Return the address to join, which has been tried, or raise `ClusterError` with the reason.
 
-    Ray itself would ask for minutes. `auto` is RAY_ADDRESS where that is set.
+    `auto` is RAY_ADDRESS where that is set.
     """
     if address == "auto":
         address = os.environ.get("RAY_ADDRESS") or address
         require_address(address)
     if address != "auto":
         _connect(address)
-    if not address.startswith(CLIENT):
-        _require_answer(address)
-    return address
+    return address if address.startswith(CLIENT) else _try(address)
 
 
 def watch_head(address: str) -> Watch:
     """Return a watch over the port of the head that was joined."""
-    if address == "auto":
-        import ray  # noqa: PLC0415 - it reads its settings when it is imported
-
-        address = ray.get_runtime_context().gcs_address
 
     def gone() -> str:
         deadline = time.monotonic() + _PATIENCE_SECONDS
@@ -90,31 +91,33 @@ def _connect(address: str) -> None:
         raise _unreachable(address, error.strerror or str(error)) from error
 
 
-def _require_answer(address: str) -> None:
-    """Ask in a process that can be ended, which Ray's own attempts cannot."""
-    command = [sys.executable, "-c", _HEALTH_CHECK, "health-check", "--skip-version-check"]
+def _try(address: str) -> str:
+    """Join in a process that may hang or abort, as Ray does where it cannot; return HOST:PORT."""
     try:
-        asked = subprocess.run(  # noqa: S603 - Ray's own command
-            [*command, *(() if address == "auto" else ("--address", address))],
+        tried = subprocess.run(  # noqa: S603 - our own script
+            [sys.executable, "-c", _TRIAL, address],
             capture_output=True,
             text=True,
-            timeout=_ANSWER_SECONDS,
+            timeout=_JOIN_SECONDS,
             check=False,
         )
     except subprocess.TimeoutExpired as error:
         told = (error.stderr or b"").decode(errors="replace")
         raise _unreachable(address, _reason(told)) from error
-    if asked.returncode:
-        raise _unreachable(address, _reason(asked.stderr))
+    if tried.returncode:
+        raise _unreachable(address, _reason(tried.stderr))
+    return tried.stdout.split()[-1]
+
+
+def _reason(told: str) -> str:
+    """Return what is wrong, from what Ray told."""
+    if "Unauthenticated" in told or "AuthToken" in told:
+        return "it asks for another token (RAY_AUTH_MODE, RAY_AUTH_TOKEN, RAY_AUTH_TOKEN_PATH)"
+    if "Failed to connect to socket" in told:
+        return "this machine is no node of it; start the run on one, as a Ray job or by ray://"
+    error = told.rpartition("Error: ")[2] if "Error: " in told else ""
+    return error.strip() or "what listens there does not answer like one"
 
 
 def _unreachable(address: str, reason: str) -> ClusterError:
     return ClusterError(f"no Ray cluster can be joined at {address}: {reason}")
-
-
-def _reason(told: str) -> str:
-    if "Unauthenticated" in told or "AuthToken" in told:
-        return "it asks for another token (RAY_AUTH_MODE, RAY_AUTH_TOKEN, RAY_AUTH_TOKEN_PATH)"
-    if "Could not find any running Ray instance" in told:
-        return "none runs on this machine, and RAY_ADDRESS is not set"
-    return "what listens there does not answer like one"

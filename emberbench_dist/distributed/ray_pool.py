@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import time
 from collections.abc import Iterator
+from threading import Thread
 from typing import Any
 
 import ray
@@ -23,16 +24,17 @@ _PATIENCE_SECONDS = 5.0
 _LOOK_SECONDS = 3.0
 _GLANCE_SECONDS = 0.5
 _YIELD_SECONDS = 10.0
+_END_SECONDS = 5.0
 
 
 class RayPool:
     """A number of workers, each one actor process.
 
     A setup says what each takes of the cluster and how many batches it works on at once. `workers`
-    None is as many as there is room for, at least one: it follows nodes that join and leave, and
-    gives places up, one after the other, where somebody else on the cluster waits for them.
-    `fresh` gives every batch a process of its own. `gone` says what of Ray itself has died,
-    `nodes` which nodes to keep away from.
+    None is as many as there is room for, at least one; where the cluster is `shared`, that follows
+    nodes that join and leave, and places are given up, one after the other, that somebody else
+    waits for. `fresh` gives every batch a process of its own. `gone` says what of Ray itself has
+    died, `nodes` which nodes to keep away from.
     """
 
     linger = LINGER_SECONDS
@@ -43,6 +45,7 @@ class RayPool:
         workers: int | None,
         *,
         fresh: bool = False,
+        shared: bool = False,
         gone: Watch = lambda: "",
         nodes: Nodes | None = None,
     ) -> None:
@@ -59,10 +62,10 @@ class RayPool:
             # A node that is lost takes few workers along.
             "scheduling_strategy": "SPREAD",
         }
-        self._fixed = workers
+        self._fixed = workers if shared else workers or max(1, self._places.in_all())
         self._fresh = fresh
         # A worker that plays many episodes at once is never free to go.
-        self._steadfast = bool(workers) or fresh or setup.concurrency > 1
+        self._steadfast = bool(self._fixed) or fresh or setup.concurrency > 1
         self._gone = gone
         self._nodes = nodes
         self._avoided = frozenset[str]()
@@ -112,10 +115,10 @@ class RayPool:
             raise ClusterError(f"no worker fits on this machine: {self._places.lacks()}")
 
     def close(self) -> None:
-        """End every worker; where Ray has died, that would wait for ever."""
-        if self._actors and not self._gone():
-            for actor in self._actors.values():
-                ray.kill(actor)
+        """End every worker; where Ray dies at the same time, that would wait for a minute."""
+        ender = Thread(target=_kill, args=(list(self._actors.values()),), daemon=True)
+        ender.start()
+        ender.join(_END_SECONDS)
         self._actors.clear()
         self._calls.clear()
 
@@ -220,6 +223,11 @@ class RayPool:
     def _forget(self, worker: WorkerId) -> None:
         self._actors.pop(worker, None)
         self._calls = {call: who for call, who in self._calls.items() if who[0] != worker}
+
+
+def _kill(actors: list[Any]) -> None:
+    for actor in actors:
+        ray.kill(actor)
 
 
 def _answer(call: Any) -> Any:

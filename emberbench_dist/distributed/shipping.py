@@ -18,6 +18,7 @@ from emberbench_dist.distributed.worker import Setup, Shipped
 from emberbench_dist.errors import AgentSpecError, EvaluationError
 
 _IN_COPY = "${RAY_RUNTIME_ENV_CREATE_WORKING_DIR}"  # Ray puts the folder of the copy there
+_FILES = (".whl", ".txt")  # a requirement that ends so is the path of a file
 _ENVIRONMENT = {
     "PYTHONHASHSEED": "0",
     # A process that asks for no GPU, as one that only tries to import the agent, may see them.
@@ -39,7 +40,15 @@ class Luggage:
                 "requirements are installed on a cluster that is joined by its address; on this "
                 f"machine, install them yourself: pip install {shlex.join(self.pip)}"
             )
-        if address is not None and self.code is not None:
+        if address is None:
+            return
+        for requirement in self.pip:
+            path, _ = _as_path(requirement)
+            if path.suffix in _FILES and not path.is_absolute() and not path.is_file():
+                raise EvaluationError(
+                    f"requirement {requirement!r}: there is no file {str(path)!r}"
+                )
+        if self.code is not None:
             self.code.require_sendable()
 
     def packed_for(self, setup: Setup) -> Setup:
@@ -89,14 +98,20 @@ def pack(code: AgentCode, archive: Path, comment: bytes = b"") -> None:
 
 def _everywhere(requirement: str, code: AgentCode | None) -> str:
     """Return a requirement that every node understands: a file in the code is one of the copy."""
-    option, name = ("-r ", requirement[3:]) if requirement.startswith("-r ") else ("", requirement)
-    path = Path(name.strip()).resolve()
-    if code is None or not path.is_file():
+    path, option = _as_path(requirement)
+    if not path.is_file():
         return requirement
-    for file in code.files:
-        if file.path.resolve() == path:
+    for file in code.files if code is not None else ():
+        if file.path.resolve() == path.resolve():
             return f"{option}{_IN_COPY}/{file.name}"
-    return option + str(path)
+    return option + str(path.resolve())
+
+
+def _as_path(requirement: str) -> tuple[Path, str]:
+    """Return what would be the path in a requirement, and the option before it."""
+    option, found, name = requirement.partition("-r ")
+    is_list = bool(found) and not option
+    return (Path(name.strip()), "-r ") if is_list else (Path(requirement), "")
 
 
 def _is_in(path: str, folder: Path) -> bool:

@@ -12,12 +12,13 @@ from pathlib import Path
 from types import FrameType
 from typing import NamedTuple
 
+from emberbench_dist import __version__
 from emberbench_dist.agents.interface import FreshAgents
 from emberbench_dist.agents.registry import CodeCopy, load_agent
 from emberbench_dist.agents.remote.text import RemoteOptions
 from emberbench_dist.artifacts.playing import Notepad
 from emberbench_dist.contract.scenario import Scenario
-from emberbench_dist.errors import AgentSpecError
+from emberbench_dist.errors import AgentSpecError, ClusterError
 from emberbench_dist.evaluation.episode import Failure, Player
 from emberbench_dist.evaluation.verify import Verifier
 from emberbench_dist.runner.pool import Job
@@ -36,7 +37,8 @@ class Setup(NamedTuple):
     The scenarios; the agent's SPEC (None: verify instead of play) and where code is found; the
     working folder; on the driver's machine, where to note what is played and to print; whether to
     go on after a failure; how an agent that is no Python is asked; how many batches to work on at
-    once, and what that takes of the cluster; what of the agent's code is copied to every node.
+    once, and what that takes of the cluster; what of the agent's code is copied to every node; the
+    driver's version of this package.
     """
 
     scenarios: dict[str, Scenario]
@@ -51,6 +53,7 @@ class Setup(NamedTuple):
     cpus: float = 1.0
     gpus: float = 0.0
     shipped: Shipped | None = None
+    version: str = __version__
 
 
 class Worker:
@@ -58,6 +61,8 @@ class Worker:
 
     def __init__(self, setup: Setup, worker: int) -> None:
         """Import the agent as the driver did."""
+        if setup.version != __version__:  # on a node that joined and was not asked yet
+            raise ClusterError(f"it has {__version__}, the driver {setup.version}")
         signal.signal(signal.SIGTERM, _leave)
         _print_into(setup.log)
         self._copy = settle(setup)

@@ -13,7 +13,7 @@ import pytest
 
 from emberbench_dist.agents import files
 from emberbench_dist.agents.code import code_of, use_code_dir
-from emberbench_dist.agents.files import TooLargeError, files_in
+from emberbench_dist.agents.files import files_in
 from emberbench_dist.agents.registry import CodeCopy, load_agent
 from emberbench_dist.errors import AgentSpecError, RunFolderError
 from emberbench_dist.runner.evaluate import evaluate
@@ -110,11 +110,11 @@ def test_a_folder_that_is_too_large_names_its_largest_files(write, folder, monke
     assert len(files_in(folder)) == 7
     monkeypatch.setattr(files, "MAX_BYTES", 20_999)
     with pytest.raises(
-        TooLargeError, match=r"largest are w6\.bin \(0\.0 MiB\), w5.*w2.* --code-dir"
+        AgentSpecError, match=r"largest are w6\.bin \(0\.0 MiB\), w5.*w2.* --code-dir"
     ):
         files_in(folder)
     monkeypatch.setattr(files, "MAX_FILES", 6)
-    with pytest.raises(TooLargeError, match="has more than 6 files"):
+    with pytest.raises(AgentSpecError, match="has more than 6 files"):
         files_in(folder)
 
 
@@ -127,9 +127,17 @@ def test_of_a_large_folder_what_was_imported_counts(write, folder, monkeypatch):
     monkeypatch.setattr(files, "MAX_BYTES", 1)
     code = code_of("mine.py:Slow")
     assert (sorted(code.parts), code.files) == (["beside.py", "mine.py"], ())
-    with pytest.raises(TooLargeError, match="mine"):
+    with pytest.raises(AgentSpecError, match=r"the largest are .*mine\.py"):
         code.require_sendable()
     assert folder == code.folder
+
+
+def test_an_agent_whose_own_file_is_left_out_cannot_be_sent(write):
+    """A hidden agent plays here, and is refused by a cluster before it is missed there."""
+    write(".hidden.py")
+    code = code_of(".hidden.py:Agent")
+    with pytest.raises(AgentSpecError, match=r"^\.hidden\.py: files of such a name are left out"):
+        code.require_sendable()
 
 
 @pytest.mark.parametrize("spec", ["agents/mine.py:Agent", "agents/../agents/mine.py:Agent"])

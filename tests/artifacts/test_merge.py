@@ -167,6 +167,16 @@ def test_another_agent_is_refused_by_name(part, out):
     refused(out, parts, told)
 
 
+@pytest.mark.parametrize(("code", "kept"), [("{1}", "{1}"), ("{2}", None)])
+def test_the_code_of_all_parts_is_that_of_the_whole(part, out, code, kept):
+    """What is known of the agent's code comes over where it is one."""
+    merge_ledgers(
+        out, [part("a", range(4), agent_code="{1}"), part("b", range(4, COUNT), agent_code=code)]
+    )
+    with Ledger.reading(out.ledger) as ledger:
+        assert ledger.meta().get("agent_code") == kept
+
+
 @pytest.mark.parametrize(("hole", "first"), [({0}, 0), ({3, 4}, 3), ({8}, 8), (set(range(9)), 0)])
 def test_a_missing_episode_is_refused_by_name(part, out, results, hole, first):
     """The first episode that no part has is named; with `partial` the others come over."""

@@ -73,7 +73,7 @@ def test_a_dry_run_for_a_cluster(monkeypatch):
     told = run("--dry-run", "--address", "localhost:1", "--pip", "torch>=2", "--code-dir", ".")
     assert (told.returncode, told.stderr) == (0, "")
     assert "pip: torch>=2" in told.stdout
-    assert "code: ., 2 files, " in told.stdout
+    assert "code: ., " in told.stdout
     assert "; sent to localhost:1" in told.stdout
     assert re.search(rf"mine\.py\W+{len(AGENT)}\W", told.stdout)
     assert "━" in told.stdout
@@ -149,6 +149,14 @@ def test_a_run_goes_on_with_changed_code_only_on_request(room):
     assert digests[0] == digests[1] != digests[2] == digests[3]
     assert digests[2] == run("--dry-run", "--resume").stdout.splitlines()[-1].split()[1]
     assert digests[2].encode() not in artifact
+
+
+def test_a_repaired_run_still_knows_its_code(room):
+    """Repair keeps what the run is bound to, the agent's code too."""
+    assert run("--in-process").returncode == 0
+    assert dist_eval("repair", "run").returncode == 0
+    (room / "agents/mine.py").write_text(f"{AGENT}# better\n")
+    assert "(changed: mine.py)" in run("--in-process", "--resume").stderr
 
 
 def test_before_the_first_episode_code_may_change(room):

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
-import re
 import signal
 import subprocess
 import sys
-import tempfile
 import time
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from clusters import cluster, environment
 
 from emberbench_dist.agents.baselines import Greedy
 from emberbench_dist.artifacts.ledger import Ledger
@@ -21,73 +18,8 @@ from emberbench_dist.errors import LedgerError
 from emberbench_dist.runner.evaluate import evaluate
 from manifests import hall, write_manifest
 
-TESTS = Path(__file__).parents[1]
 SCRIPT = Path(sys.executable).with_name("dist-eval")
-EPISODES = 60
-SETTINGS = {
-    # Every process of the cluster, and who joins it, must know this.
-    "RAY_AUTH_MODE": "token",
-    "RAY_AUTH_TOKEN": "5" * 64,
-    "RAY_USAGE_STATS_ENABLED": "0",
-    # A dead node is noticed within seconds.
-    "RAY_health_check_initial_delay_ms": "500",
-    "RAY_health_check_period_ms": "500",
-    "RAY_health_check_timeout_ms": "500",
-    "RAY_health_check_failure_threshold": "3",
-}
-
-
-def environment():
-    """Return the environment for the cluster and for what joins it."""
-    paths = [str(TESTS), os.environ.get("PYTHONPATH", "")]
-    return {**os.environ, **SETTINGS, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
-
-
-class Host:
-    """A cluster with one node at first."""
-
-    def __init__(self, folder):
-        """Start it, with its files in a folder."""
-        self.process = subprocess.Popen(
-            [sys.executable, TESTS / "cluster_host.py"],
-            env=environment() | {"TMPDIR": folder},
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-        )
-        self.address = self._answer()
-
-    def __call__(self, words):
-        """Give an order; return how many nodes there are, or the address asked for."""
-        self.process.stdin.write(f"{words}\n")
-        self.process.stdin.flush()
-        answer = self._answer()
-        return int(answer) if answer.isdigit() else answer
-
-    def _answer(self):
-        """Return the next line that is an answer: Ray prints there too."""
-        for line in self.process.stdout:
-            if re.fullmatch(r"\d+|[\d.]+:\d+", line.strip()):
-                return line.strip()
-        self.process.wait()
-        raise AssertionError("the cluster has died")
-
-    def close(self):
-        """Let it shut down."""
-        self.process.stdin.close()
-        self.process.wait(60)
-        self.process.stdout.close()
-
-
-@contextmanager
-def cluster():
-    """Keep a cluster."""
-    # Ray's sockets need a short path.
-    with tempfile.TemporaryDirectory(dir="/tmp", ignore_cleanup_errors=True) as folder:
-        host = Host(folder)
-        yield host
-        host.close()
+EPISODES = 150  # more than are played before the tests say that it may hurry
 
 
 @pytest.fixture(scope="module")

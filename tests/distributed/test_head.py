@@ -60,7 +60,7 @@ def test_nobody_listens(closed, scheme):
 
 def test_not_ray(port, monkeypatch):
     """What listens and is no Ray is given up, which Ray itself would not do for minutes."""
-    monkeypatch.setattr(head, "_ANSWER_SECONDS", 2)
+    monkeypatch.setattr(head, "_JOIN_SECONDS", 2)
     with pytest.raises(ClusterError, match="what listens there does not answer like one"):
         find_head(f"127.0.0.1:{port}")
 

@@ -9,13 +9,15 @@ from pathlib import Path
 from zipfile import ZipFile
 
 import pytest
-from test_cluster import SCRIPT, Run, cluster, environment
+from clusters import cluster, environment
+from test_cluster import SCRIPT, Run
 
 from emberbench_dist import __version__
 from emberbench_dist.agents.baselines import Greedy
 from emberbench_dist.agents.code import code_of
 from emberbench_dist.distributed.shipping import Luggage, pack
-from emberbench_dist.errors import AgentSpecError, EvaluationError
+from emberbench_dist.distributed.worker import Setup, Worker
+from emberbench_dist.errors import AgentSpecError, ClusterError, EvaluationError
 from emberbench_dist.runner.evaluate import evaluate
 from manifests import hall, write_manifest
 
@@ -85,6 +87,10 @@ def test_requirements_that_are_files_are_those_of_the_copy(agents, monkeypatch):
         ]
         assert Path(wanted["working_dir"]).is_file()
     assert not Path(wanted["working_dir"]).exists()
+    for wrong in ("agents/missing.whl", "-r missing.txt"):
+        with pytest.raises(EvaluationError, match=rf"{wrong}': there is no file '.*missing\."):
+            Luggage(None, [wrong]).require_cluster("localhost:1")
+    Luggage(None, ["/opt/of-the-nodes.whl", "torch"]).require_cluster("localhost:1")
     with pytest.raises(EvaluationError, match="install them yourself: pip install 'torch>=2' ag"):
         luggage.require_cluster(None)
 
@@ -115,6 +121,12 @@ def test_a_node_is_judged_by_versions_and_agent(found, problem, told):
     assert bool(told) == bool(verdict.problem)
     assert verdict.of_agent == (not found)
     assert versions()["Python"] == ".".join(platform.python_version_tuple()[:2])
+
+
+def test_a_worker_of_another_version_does_not_start():
+    """A worker on a node that has just joined plays nothing before its version is known."""
+    with pytest.raises(ClusterError, match=rf"^it has {__version__}, the driver 9\.9$"):
+        Worker(Setup({}, "greedy", version="9.9"), 0)
 
 
 @pytest.fixture(scope="module")
@@ -205,7 +217,7 @@ def test_an_agent_that_a_node_cannot_import_is_bad_input(run, agents, manifest):
 
 def test_a_node_without_the_package(run, host, manifest, tmp_path):
     """One that joins is told of and not used; where it is there before the run, that ends it."""
-    many = write_manifest(tmp_path / "many", [(hall("one"), {"first": 1, "count": 60})])
+    many = write_manifest(tmp_path / "many", [(hall("one"), {"first": 1, "count": 150})])
     process = run(many, "--agent", "misbehaving:Dawdles", "--out", "run")
     going = Run(process, tmp_path / "run", many)
     going.wait_for(lambda: going.committed() >= 1)
