@@ -204,19 +204,19 @@ def _listed(positions: Sequence[Position]) -> str:
 
 
 @command.command(name="show")
-@click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
+@click.argument("name", metavar="SCENARIO")
 @click.option(
     "--out",
     metavar="FILE.png",
     type=click.Path(dir_okay=False, path_type=Path),
     help="Write a picture instead.",
 )
-def show(file: Path, out: Path | None) -> None:
-    """Draw a scenario, as `scenario new` reads it.
+def show(name: str, out: Path | None) -> None:
+    """Draw a scenario, as `scenario new` reads it: a file, or a built-in one by its id.
 
     Ids, texts and rules are not in a drawing.
     """
-    scenario = load_scenario(file)
+    scenario = load_scenario(find_scenario(name))
     if out is None:
         _print(draw(scenario))
         return

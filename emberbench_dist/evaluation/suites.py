@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from emberbench_dist.errors import ManifestError, ScenarioError
+from emberbench_dist.errors import EmberBenchError, ManifestError, ScenarioError
 
 _PACKAGE = Path(__file__).parents[1]
 
@@ -19,7 +19,20 @@ def built_in_manifests() -> dict[str, Path]:
 
 def find_manifest(name: str | Path) -> Path:
     """Return the manifest file that `name` means: a path, or a built-in name."""
-    path, known = Path(name), built_in_manifests()
+    return _find(name, built_in_manifests(), "manifests", ManifestError)
+
+
+def find_scenario(name: str | Path) -> Path:
+    """Return the scenario file that `name` means: a path, or the id of a built-in scenario."""
+    folders = {path.parent / "scenarios" for path in built_in_manifests().values()}
+    known = {path.stem: path for folder in folders for path in sorted(folder.glob("*.json"))}
+    return _find(name, known, "scenarios", ScenarioError)
+
+
+def _find(
+    name: str | Path, known: dict[str, Path], kind: str, error: type[EmberBenchError]
+) -> Path:
+    path = Path(name)
     try:
         exists, is_file = path.exists(), path.is_file()
     except (OSError, ValueError):  # no file system takes such a name
@@ -27,23 +40,6 @@ def find_manifest(name: str | Path) -> Path:
     if is_file or (exists and str(name) not in known):
         return path
     if str(name) not in known:
-        raise ManifestError(
-            f"{name}: there is no such file, and the built-in manifests are {', '.join(known)}"
-        )
-    return known[str(name)]
-
-
-def find_scenario(name: str | Path) -> Path:
-    """Return the scenario file that `name` means: a path, or the id of a built-in scenario."""
-    folders = {path.parent / "scenarios" for path in built_in_manifests().values()}
-    known = {path.stem: path for folder in folders for path in sorted(folder.glob("*.json"))}
-    try:
-        if Path(name).is_file():
-            return Path(name)
-    except OSError:  # no file system takes such a name
-        pass
-    if str(name) not in known:
-        raise ScenarioError(
-            f"{name}: there is no such file, and the built-in scenarios are {', '.join(known)}"
-        )
+        names = ", ".join(known)
+        raise error(f"{name}: there is no such file, and the built-in {kind} are {names}")
     return known[str(name)]

@@ -90,6 +90,11 @@ def test_a_scenario_is_drawn_as_it_was(room, tmp_path, monkeypatch):
     assert dist_eval("scenario", "show", path) == (0, ROOM, "")
 
 
+def test_a_built_in_scenario_is_shown_by_its_id():
+    """The id does for the file."""
+    assert dist_eval("scenario", "show", "corridor-5x1").stdout == "*E.PP\n"
+
+
 def test_a_drawing_is_read_from_standard_input(room, piped):
     """`-` is standard input, for the drawing as for a map."""
     named = "--id", "room"
@@ -222,7 +227,8 @@ def test_what_was_put_right_is_told(terrain):
         (["import", "odd.txt"], "odd.txt: line 1, column 1: 'E.?' is no key"),
         (["import", "open.map", "--scen", "odd.txt"], "odd.txt: line 1, column 1: the first line"),
         (["import", "open.map", "--exits", "99"], "open.map: there is no room for 99 exits"),
-        (["show", "none.json"], "none.json: cannot be read"),
+        (["show", "none.json"], "none.json: there is no such file"),
+        (["show", "."], ".: cannot be read: Is a directory"),
         (["show", "right.json", "--out", "a.gif"], "--out ends with .png, not '.gif'"),
         (["show", "right.json", "--out", "none/a.png"], "none/a.png: cannot be written"),
     ],
