@@ -95,7 +95,7 @@ def _try(address: str) -> str:
     """Join in a process that may hang or abort, as Ray does where it cannot; return HOST:PORT."""
     try:
         tried = subprocess.run(  # noqa: S603 - our own script
-            [sys.executable, "-c", _TRIAL, address],
+            [sys.executable, "-P", "-c", _TRIAL, address],
             capture_output=True,
             text=True,
             timeout=_JOIN_SECONDS,
