@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -25,7 +26,7 @@ try:
     ray.init(address=sys.argv[1], log_to_driver=False, logging_level=logging.ERROR)
 except Exception as error:
     sys.exit("Error: " + " ".join(str(error).split()))
-print(ray.get_runtime_context().gcs_address)
+print("\\nADDRESS", ray.get_runtime_context().gcs_address)
 """
 
 
@@ -106,7 +107,8 @@ def _try(address: str) -> str:
         raise _unreachable(address, _reason(told)) from error
     if tried.returncode:
         raise _unreachable(address, _reason(tried.stderr))
-    return tried.stdout.split()[-1]
+    # Ray prints there, too, for example of nodes that have died.
+    return re.findall(r"^ADDRESS (\S+)$", tried.stdout, re.MULTILINE)[-1]  # type: ignore[no-any-return]
 
 
 def _reason(told: str) -> str:
