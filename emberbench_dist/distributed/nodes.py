@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import pickle
 import platform
+import time
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,8 +49,7 @@ class Nodes:
         has other versions, or cannot be asked.
         """
         self.look()
-        while self._asked:
-            self._collect(_POLL_SECONDS)
+        self.hear()
         for verdict in self._verdicts.values():
             if verdict.problem:
                 raise (AgentSpecError if verdict.of_agent else ClusterError)(verdict.problem)
@@ -64,6 +65,17 @@ class Nodes:
     def are_asked(self) -> bool:
         """Say whether an answer is to come."""
         return bool(self._asked)
+
+    def hear(self, seconds: float = math.inf) -> None:
+        """Wait until every node that was asked has answered, so many seconds at most."""
+        deadline = time.monotonic() + seconds
+        while self._asked and time.monotonic() < deadline:
+            self._collect(_POLL_SECONDS)
+
+    def problem(self, node: str) -> str:
+        """Return what is wrong with a node (its id) that was asked; empty where nothing is."""
+        silent = Verdict(f"{self._names[node]} starts no process: look at its Ray logs")
+        return self._verdicts.get(node, silent).problem
 
     def closed(self) -> frozenset[str]:
         """Return the nodes (their ids) that get no worker: they cannot play, or may not yet."""

@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Iterator
 
 from emberbench_dist.apart import apart
-from emberbench_dist.distributed.probe import Node, Start, probe, versions
+from emberbench_dist.distributed.probe import Node, Start, probe
 from emberbench_dist.doctor.finding import OK, PROBLEM, Asked, Finding
-from emberbench_dist.errors import ClusterError
+from emberbench_dist.errors import ClusterError, EvaluationError
 
 # A Ray of one's own may start slowly on a busy machine; one that is there answers.
 START_SECONDS, JOIN_SECONDS = 60.0, 20.0
-_CONNECT_SECONDS = 3.0
 
 
 def ray(asked: Asked) -> Iterator[Finding]:
     """Start a Ray, or join one, and let each node answer."""
-    unreachable = _unreachable(asked.address) if asked.address else ""
-    if unreachable:
-        yield Finding("Ray", PROBLEM, unreachable, "start the cluster, or correct --address")
-        return
     patience = JOIN_SECONDS if asked.address else START_SECONDS
     try:
         for found in apart(probe, asked.address, patience=patience):
             yield from _told(found, asked)
     except TimeoutError:
         yield _silent(asked, patience)
-    except (ClusterError, ChildProcessError) as error:
+    except (ClusterError, EvaluationError, ChildProcessError) as error:
         told = " ".join(str(error).split())
         yield Finding("Ray", PROBLEM, told, "" if "--in-process" in told else _advice(asked))
 
@@ -41,7 +35,11 @@ def _silent(asked: Asked, seconds: float) -> Finding:
 
 
 def _advice(asked: Asked) -> str:
-    return "`ray status` says more" if asked.address else "--in-process plays without it"
+    return (
+        "start the cluster, or correct --address"
+        if asked.address
+        else "--in-process plays without it"
+    )
 
 
 def _told(found: Start | Node, asked: Asked) -> Iterator[Finding]:
@@ -53,25 +51,7 @@ def _told(found: Start | Node, asked: Asked) -> Iterator[Finding]:
 
 
 def _node(node: Node) -> Finding:
-    name = f"node {node.address}"
-    if node.versions is None:
-        return Finding(name, PROBLEM, "starts no process", "look at its Ray logs")
-    for library, here in versions().items():
-        there = node.versions[library]
-        if there != here:
-            text = f"{library} {there}, but {here} here"
-            return Finding(name, PROBLEM, text, "install the same on both")
-    text = f"a process of it answered, {node.cpus:g} CPUs, {node.gpus:g} GPUs, the same versions"
-    return Finding(name, OK, text)
-
-
-def _unreachable(address: str) -> str:
-    """Return what keeps a plain connection from HOST:PORT; Ray itself would try for a minute."""
-    host, _, port = address.rpartition(":")
-    if not host or not port.isdigit() or "://" in address:
-        return ""
-    try:
-        socket.create_connection((host.strip("[]"), int(port)), _CONNECT_SECONDS).close()
-    except (OSError, OverflowError) as error:
-        return f"nothing answers at {address}: {error}"
-    return ""
+    if node.problem:
+        return Finding("node", PROBLEM, node.problem)
+    told = f"{node.cpus:g} CPUs, {node.gpus:g} GPUs, the same versions"
+    return Finding("node", OK, f"{node.address} answers: {told}")

@@ -20,7 +20,7 @@ def test_a_problem_is_exit_3_and_a_line(tmp_path):
     assert (done.returncode, done.stderr) == (3, "")
     lines = done.stdout.splitlines()
     assert all(re.match(r"(ok     |warning|problem)  [^:]+: .", line) for line in lines)
-    assert lines[-1].startswith("problem  Ray: nothing answers at 127.0.0.1:1: ")
+    assert lines[-1].startswith("problem  Ray: no Ray cluster can be joined at 127.0.0.1:1: ")
     assert not list(tmp_path.iterdir())
 
 
