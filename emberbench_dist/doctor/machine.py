@@ -23,6 +23,7 @@ _MIB = 2**20
 _LEAST_PYTHON = (3, 11)
 _EXTRAS = {
     "analysis": ("jinja2", "matplotlib", "numpy", "pandas", "PIL", "scipy"),
+    "client": ("grpc",),
     "rl": ("gymnasium", "numpy", "pettingzoo"),
 }
 # What Ray itself takes, and each worker, roughly.
