@@ -11,9 +11,9 @@ from strategies import scenario_documents, seeds
 from worlds import random_document, simulator
 
 from emberbench_dist.agents.baselines import FireAware, Lookahead
-from emberbench_dist.agents.baselines import fire_aware as fire_aware_module
 from emberbench_dist.agents.baselines.lookahead import _costs
 from emberbench_dist.agents.fields import ExitFields, distances, standing, ways
+from emberbench_dist.agents.paths import SafePaths
 from emberbench_dist.contract.actions import Action
 from emberbench_dist.contract.scenario import parse_scenario
 from emberbench_dist.simulator.grid import BURNING, grid_of
@@ -92,7 +92,7 @@ def test_a_straight_way_is_what_a_search_finds(document, seed):
     with pytest.MonkeyPatch.context() as patch:
         for seen in observations(document, seed):
             quick = FireAware().act(seen)
-            patch.setattr(fire_aware_module._Paths, "_straight", lambda *_: None)
+            patch.setattr(SafePaths, "straight", lambda *_: None)
             assert FireAware().act(seen) == quick
             patch.undo()
 
