@@ -95,12 +95,13 @@ class Reader:
     """Somebody who follows a page in a folder of their own."""
 
     def __init__(self, folder: Path) -> None:
-        """Lay out what a checkout has: the manifests, quickstart, an environment to install in."""
+        """Lay out what a checkout has: manifests, scripts, an environment to install in."""
         self.folder = folder
         self.printed = ""
         (folder / "manifests").symlink_to(ROOT / "manifests")
         (folder / "scripts").mkdir()
-        (folder / "scripts" / "quickstart").symlink_to(QUICKSTART)
+        for script in (QUICKSTART, ROOT / "scripts" / "generate_suite"):
+            (folder / "scripts" / script.name).symlink_to(script)
         # Quickstart's `python -m pip install` does nothing here; its dist-eval is the real one.
         environment = folder / ".venv" / "bin"
         environment.mkdir(parents=True)

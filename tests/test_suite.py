@@ -66,7 +66,7 @@ def played() -> dict[str, list[tuple[SimulationState, SimulationState]]]:
     return {
         name: [
             (play(SCENARIOS[name], seed, stay), play(SCENARIOS[name], seed, Greedy().act))
-            for seed in seeds[: 4 if SCENARIOS[name].map.width <= 64 else 2]
+            for seed in seeds[: 4 if SCENARIOS[name].map.width <= 32 else 2]
         ]
         for name, seeds in planned(PUBLIC).items()
     }
@@ -139,6 +139,17 @@ def test_hashes_are_those_of_the_files(manifest):
         scenario = load_scenario(FOLDER / entry["path"])
         assert (scenario.scenario_id, scenario.scenario_hash) == (name, entry["scenario_hash"])
         assert scenario.to_dict() == parse_json((FOLDER / entry["path"]).read_bytes())
+
+
+def test_the_page_has_the_table(capsys):
+    """docs/suite.md shows what `--table` prints, and the hash of each manifest."""
+    page = (ROOT / "docs" / "suite.md").read_text(encoding="utf-8")
+    assert command.main(["--table"]) == 0
+    assert f"<!-- table -->\n\n{capsys.readouterr().out}\n<!-- end of table -->" in page
+    for name in MANIFESTS:
+        manifest = load_manifest(FOLDER / f"{name}.json")
+        assert f"| `{name}` | {len(manifest)} |" in page
+        assert f"| `{name}` | `{manifest.manifest_hash}` |" in page
 
 
 def test_no_scenario_file_is_left_over():

@@ -50,10 +50,11 @@ def measure(scenario: Scenario) -> Difficulty:
     paths, chance = _Paths(scenario), rules.spread_probability
     distances = [paths.steps[cell] for cell in starts]
     outs = _turns([(paths.exit_of[cell], paths.steps[cell]) for cell in starts])
-    worst = leads = paths.leads(starts, ignition_steps(scenario, rules.spread_interval))
+    spreads = _spreads(scenario)
+    worst = leads = paths.leads(starts, _ignitions(spreads, rules.spread_interval))
     if chance:
         pace = rules.spread_interval * (1 + 1 / chance) / 2
-        leads = paths.leads(starts, ignition_steps(scenario, pace))
+        leads = paths.leads(starts, _ignitions(spreads, pace))
     late = sum(
         out > rules.max_steps or lead < out - steps
         for out, lead, steps in zip(outs, leads, distances, strict=True)
@@ -103,19 +104,19 @@ class _Paths:
         for exit in self.exits:
             best[exit] = fire[exit]
         for cell in self._found:
-            beyond = steps[cell] + 1
+            away, onward = steps[cell], best[cell]
             for near in self._beside[cell]:
-                # From `near`, so many steps from being out, one must be gone when it ignites.
-                if steps[near] == beyond:
-                    best[near] = max(best[near], min(best[cell], fire[near] + steps[cell]))
+                # Who goes on from `near` is so many steps from being out when it may ignite.
+                if steps[near] > away and onward > best[near]:
+                    best[near] = max(best[near], min(onward, fire[near] + away))
         return [best[cell] - (steps[cell] if abs(best[cell]) < FAR else 0) for cell in starts]
 
 
-def ignition_steps(scenario: Scenario, pace: float) -> Sequence[int]:
-    """Return for each cell the step in which it ignites, 0 for what burns at first.
+def _spreads(scenario: Scenario) -> Sequence[int]:
+    """Return for each cell how many cells fire has to come to reach it; 0 is what burns at first.
 
-    Fire takes `pace` steps for each cell on its way. FAR is for never: walls, exits that do not
-    burn, and what no fire reaches, as with a spread probability of 0.
+    FAR is for never: walls, exits that do not burn, and what no fire reaches, as with a spread
+    probability of 0.
     """
     grid, beside, rules = grid_of(scenario.map), ways(scenario.map), scenario.rules
     spreads = [FAR] * len(grid.terrain)
@@ -130,6 +131,11 @@ def ignition_steps(scenario: Scenario, pace: float) -> Sequence[int]:
             if spreads[near] == FAR and near not in fireproof:
                 spreads[near] = spreads[cell] + 1
                 found.append(near)
+    return spreads
+
+
+def _ignitions(spreads: Sequence[int], pace: float) -> Sequence[int]:
+    """Return the step in which each cell ignites, if fire takes `pace` steps to the next one."""
     pace = min(pace, FAR)
     return [FAR if number * pace >= FAR else int(number * pace) for number in spreads]
 

@@ -74,10 +74,9 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _seed(text: str) -> int:
-    seed = int(text)
-    if not 0 <= seed <= MAX_SEED:
-        raise ValueError
-    return seed
+    if not (text.isascii() and text.isdigit() and int(text) <= MAX_SEED):
+        raise argparse.ArgumentTypeError(f"must be from 0 to {MAX_SEED}, got {text!r}")
+    return int(text)
 
 
 def write_place(options: argparse.Namespace) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from heapq import nsmallest
+from itertools import chain
 from typing import Any
 
 from emberbench_dist.authoring.difficulty import measure
@@ -20,12 +21,12 @@ from suite.canvas import Canvas
 from suite.families import FAMILIES
 
 SMALLEST, LARGEST = 16, 256
-_AROUND = (-1, 0), (0, -1), (0, 1), (1, 0)
 _PROBABILITIES = 0.3, 0.4, 0.5, 0.6
-# Fires are tried, and the one is kept for which nearest to two fifths of the people are late.
+# So many choices of fire are tried, and the one is kept for which the share of people who are
+# late is nearest to this.
 _FIRES = 6
 _LATE = 2, 5
-_REFUSED = 200  # places for a fire that would close somebody's every path, until it is given up
+_REFUSED = 200  # draws that would close somebody's every path, until every cell is tried
 _KEPT_CLEAR = 2  # cells around each person where no fire starts
 
 
@@ -152,7 +153,7 @@ def _people(canvas: Canvas, region: Sequence[Position], wish: Wish) -> list[Posi
 def _rules(wish: Wish) -> Rules:
     """Draw every rule, so that one that is given changes no other."""
     draws = wish.draws("rules")
-    drawn = {
+    drawn: dict[str, Any] = {
         "fire_model": draws.one_of(("stochastic", "stochastic", "stochastic", "deterministic")),
         "spread_interval": draws.one_of((1, 1, 2)),
         "spread_probability": draws.one_of(_PROBABILITIES),
@@ -170,7 +171,7 @@ def _rules(wish: Wish) -> Rules:
 
 
 def _ignited(scenario: Scenario, region: Sequence[Position], wish: Wish) -> Scenario:
-    """Put fire where most people are late who wait for their turn at the nearest exit."""
+    """Put fire near the exits, where it makes some people late, but not all."""
     number = 2 + wish.size // 32 if wish.ignitions is None else wish.ignitions
     people = [person.position for person in scenario.people]
     clear = {
@@ -180,41 +181,48 @@ def _ignited(scenario: Scenario, region: Sequence[Position], wish: Wish) -> Scen
         for right in range(-_KEPT_CLEAR, _KEPT_CLEAR + 1)
     }
     exits = [exit.position for exit in scenario.map.exits]
+    free = sorted(set(region).difference(people))
     usable = [
         cell
-        for cell in region
+        for cell in free
         if cell not in clear and min(_distance(cell, exit) for exit in exits) < wish.size // 3
     ]
     if len(usable) < 2 * number:
-        usable = sorted(set(region).difference(people))
+        usable = free
     _require(len(usable), number, "ignitions", "cells without anybody")
     draws = wish.draws("ignitions")
     tried = [
-        replace(scenario, ignitions=_fires(scenario, usable, number, draws))
+        replace(scenario, ignitions=_fires(scenario, number, usable, free, draws))
         for _ in range(_FIRES if number else 1)
     ]
     return min(tried, key=lambda item: abs(_LATE[1] * measure(item).late - _LATE[0] * len(people)))
 
 
 def _fires(
-    scenario: Scenario, usable: Sequence[Position], number: int, draws: Draws
+    scenario: Scenario,
+    number: int,
+    usable: Sequence[Position],
+    free: Sequence[Position],
+    draws: Draws,
 ) -> tuple[Position, ...]:
-    """Draw cells that may burn while everybody keeps a path."""
+    """Draw usable cells that may burn while everybody keeps a path, else take any that are free."""
     grid = grid_of(scenario.map)
     people = board(grid.cell(person.position) for person in scenario.people)
     chosen: list[Position] = []
-    refused, floor = 0, grid.open_cells
+    floor = grid.open_cells
+    drawn = (draws.one_of(usable) for _ in range(_REFUSED + number))
+    candidates = chain(drawn, free)
     while len(chosen) < number:
-        fire = draws.one_of(usable)
-        left = floor & ~(1 << grid.cell(fire))
-        if fire not in chosen and not people & ~flood(grid.exit_cells, left, grid):
-            chosen.append(fire)
-            floor = left
-        elif (refused := refused + 1) == _REFUSED:
+        fire = next(candidates, None)
+        if fire is None:
             raise MapError(
                 f"there is no room for {number} ignitions: more than {len(chosen)} leave "
                 "somebody without a path"
             )
+        left = floor & ~(1 << grid.cell(fire))
+        if fire not in chosen and not people & ~flood(grid.exit_cells, left, grid):
+            chosen.append(fire)
+            floor = left
     return tuple(sorted(chosen))
 
 

@@ -55,7 +55,7 @@ def _rules(
     }
 
 
-def _wish(family: str, size: int, seed: int, rules: dict[str, Any], **counts: int) -> Wish:
+def _wish(family: str, size: int, seed: int, rules: dict[str, Any], **counts: Any) -> Wish:
     return Wish(family=family, size=size, seed=seed, rules=rules, **counts)
 
 

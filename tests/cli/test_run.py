@@ -19,24 +19,27 @@ SCRIPT = Path(sys.executable).with_name("dist-eval")
 
 
 def test_default_run_then_resume(dist_eval, tmp_path):
-    """No arguments: public-v1 with greedy on Ray; resumed, nothing is left to play."""
-    first = dist_eval()
+    """No options: greedy on Ray into a folder of its own; resumed, nothing is left to play.
+
+    README.md runs the default manifest.
+    """
+    first = dist_eval("smoke-v1")
     assert first.returncode == 0, first.stderr
-    folder = tmp_path / "results/public-v1/greedy"
-    assert "320 of 320 episodes" in first.stdout
-    assert "results: results/public-v1/greedy" in first.stdout
+    folder = tmp_path / "results/smoke-v1/greedy"
+    assert "19 of 19 episodes" in first.stdout
+    assert "results: results/smoke-v1/greedy" in first.stdout
     header, footer = read_ends(folder / "artifact.jsonl")
     assert (header["manifest_id"], header["episodes"], footer["complete"]) == (
-        "public-v1",
-        320,
+        "smoke-v1",
+        19,
         True,
     )
     before = (folder / "artifact.jsonl").read_bytes()
-    again = dist_eval("--resume")
+    again = dist_eval("smoke-v1", "--resume")
     assert again.returncode == 0
-    assert "All 320 episodes are committed; nothing to play." in again.stderr
+    assert "All 19 episodes are committed; nothing to play." in again.stderr
     assert (folder / "artifact.jsonl").read_bytes() == before
-    assert (tmp_path / "results/public-v1/greedy/run.log").exists()
+    assert (tmp_path / "results/smoke-v1/greedy/run.log").exists()
     assert not [path for path in folder.iterdir() if path.suffix in (".partial", ".sqlite-journal")]
 
 

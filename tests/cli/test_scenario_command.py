@@ -245,3 +245,41 @@ def test_bad_input_is_told(tmp_path, monkeypatch, arguments, told):
     assert (done.returncode, done.stdout) == (2, "")
     assert told in done.stderr
     assert sorted(tmp_path.iterdir()) == before
+
+
+def test_difficulty_is_told(room, tmp_path):
+    """Files and built-in ids, in order, in a table and as JSON, with null for never."""
+    path = tmp_path / "room.json"
+    dist_eval("scenario", "new", "--rows", room, "--id", "mine", "--out", path)
+    quiet = tmp_path / "quiet.json"
+    quiet.write_text(canonical_json(edited(corridor(), "fire.ignitions", [])))
+    done = dist_eval("scenario", "measure", path, "flat-14x10", quiet, "--json")
+    first, flat, calm = json.loads(done.stdout)
+    assert (done.returncode, done.stderr, first["scenario_id"]) == (0, "", "mine")
+    assert flat == {
+        "scenario_id": "flat-14x10",
+        "people": 7,
+        "shortest_evacuation": 16,
+        "exit_capacity": 16,
+        "nearest_exits": 16,
+        "least_lead": -6,
+        "median_lead": -4,
+        "late": 5,
+        "difficulty": "hard",
+    }
+    assert (calm["least_lead"], calm["median_lead"], calm["late"]) == (None, None, 0)
+    table = dist_eval("scenario", "measure", "flat-14x10", quiet).stdout
+    rows = [re.findall(r"[^\s│]+", line) for line in table.splitlines() if line.startswith("│")]
+    assert rows == [
+        ["flat-14x10", "7", "16", "16", "16", "-6", "-4", "5", "hard"],
+        ["corridor-5x1", "1", "4", "4", "4", "-", "-", "0", "easy"],
+    ]
+
+
+def test_what_cannot_be_measured_is_told(tmp_path):
+    """No file, no scenario, none at all: exit code 2 and no traceback."""
+    (tmp_path / "x.json").write_text("{}")
+    for names in ([], ["nowhere"], [tmp_path / "x.json"]):
+        done = dist_eval("scenario", "measure", *names)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert "Traceback" not in done.stderr
