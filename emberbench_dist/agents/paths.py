@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Final
 
 from emberbench_dist.agents.fields import FAR, Field, nearest_first, ways
 from emberbench_dist.agents.forecast import Forecast, around
 from emberbench_dist.contract.observation import GridMap
-from emberbench_dist.simulator.grid import Cell, grid_of
+from emberbench_dist.simulator.grid import Cell, board, grid_of
+
+# A way that this many cells for each step of it do not settle is searched by bitboards.
+PATIENCE: Final = 2
 
 
 class SafePaths:
@@ -20,6 +24,7 @@ class SafePaths:
         """Start with nothing looked at; `field` has the distances to the exits."""
         self._grid, self._beside = grid_of(world), ways(world)
         self._field, self._forecast = field, forecast
+        self._exits = [exit for exit in self._grid.exits if not field[exit]]
         # For a cell the last time from which going straight on is known to lead out, and the
         # first from which it is known not to.
         self._leads_out: dict[Cell, int] = {}
@@ -27,12 +32,17 @@ class SafePaths:
 
     def straight(self, start: Cell) -> Cell | None:
         """Return the first cell of a safe path on which each step is nearer to an exit."""
+        steps = self._field[start]
+        if not any(self._forecast.is_safe(exit, steps - 1) for exit in self._exits):
+            return None
         trail, branches = [start], [self._nearer(start)]
-        while branches:
+        for _ in range(PATIENCE * steps):
             time, cell = len(trail), next(branches[-1], None)
             if cell is None:
                 branches.pop()
                 self._leads_nowhere[trail.pop()] = time - 1
+                if not trail:
+                    return None
             elif self._is_known_to_lead_out(cell, time):
                 for passed, on in enumerate(trail):
                     self._leads_out[on] = max(passed, self._leads_out.get(on, 0))
@@ -40,7 +50,8 @@ class SafePaths:
             elif self._forecast.is_safe(cell, time) and time < self._leads_nowhere.get(cell, FAR):
                 trail.append(cell)
                 branches.append(self._nearer(cell))
-        return None
+        layers = self._layers(start, board(self._exits), steps)
+        return next((near for near in self._beside[start] if layers[0] >> near & 1), None)
 
     def _is_known_to_lead_out(self, cell: Cell, time: int) -> bool:
         if self._field[cell]:
@@ -54,26 +65,28 @@ class SafePaths:
     def around(self, start: Cell) -> Sequence[Cell]:
         """Return a shortest safe path from a safe cell to any exit."""
         path = [start]
-        for layer in self._layers(start):
+        for layer in self._layers(start, self._grid.exit_cells, FAR):
             path.append(next(near for near in self._beside[path[-1]] if layer >> near & 1))
         return path
 
-    def _layers(self, start: Cell) -> list[int]:
-        """Return where the shortest safe paths are after each step, as bitboards."""
+    def _layers(self, start: Cell, exits: int, most: int) -> list[int]:
+        """Return where the shortest safe paths are after each step, as bitboards.
+
+        They are of no more than `most` steps; where that is too few all are empty.
+        """
         grid, safe = self._grid, self._forecast.safe
         layers, left, last = [1 << start], grid.open_cells, len(safe) - 1
         for time, frontier in enumerate(layers):
             left &= ~frontier
             near = around(frontier, grid.stride)
-            out = near & grid.exit_cells & safe[min(time, last)]
-            if out:
+            out = near & exits & safe[min(time, last)]
+            if out or time + 1 == most:
                 break
             layers.append(near & left & safe[min(time + 1, last)])
-        layers[0] = out
-        for index in range(len(layers) - 1, 0, -1):
-            # What is found is put in the place of what was searched, which is not needed any more.
-            out = layers[index] = around(out, grid.stride) & layers[index]
-        return [*layers[1:], layers[0]]
+        found = [out]
+        for layer in reversed(layers[1:]):
+            found.append(around(found[-1], grid.stride) & layer)
+        return found[::-1]
 
 
 def along(world: GridMap, path: Sequence[Cell], reach: int) -> Field:

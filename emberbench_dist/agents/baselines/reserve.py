@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from itertools import islice
 from operator import itemgetter
 from typing import Final
 
@@ -93,17 +93,27 @@ class _Routes:
         self._world, self._fields, self.outlook = world, fields, outlook
         self._paths: dict[tuple[int, tuple[Cell, ...]], SafePaths] = {}
 
-    def of(self, cell: Cell, level: int) -> Iterator[tuple[Cell, Field]]:
-        """Yield exits with the distances to them, along ways that are safe at a level."""
-        exits = self._fields.exits
-        straight = [exit for exit in exits if self._safe(level, exit).straight(cell) is not None]
-        for exit in straight:
-            yield exit, self._fields.to(exit)
+    def best(self, table: Timetable, cell: Cell, level: int) -> list[tuple[int, Cell, Field]]:
+        """Return when one could be out at best, by which exits, with the distances to them.
+
+        These are the best ways that are safe at a level; exits are looked at in turn, since most
+        people need no more than the first.
+        """
+        fields, exits = self._fields, self._fields.exits
+        ranked = sorted((table.soonest(cell, exit, fields.to(exit)), exit) for exit in exits)
+        straight = (
+            (out, exit, fields.to(exit))
+            for out, exit in ranked
+            if self._safe(level, exit).straight(cell) is not None
+        )
+        found = list(islice(straight, _TRIED))
         nearest = self._safe(level, *exits)
         if nearest.straight(cell) is None:
             path = nearest.around(cell)
-            if path[-1] not in straight:
-                yield path[-1], along(self._world, path, WINDOW)
+            if self._safe(level, path[-1]).straight(cell) is None:
+                field = along(self._world, path, WINDOW)
+                found.append((table.soonest(cell, path[-1], field), path[-1], field))
+        return sorted(found, key=itemgetter(0, 1))[:_TRIED]
 
     def _safe(self, level: int, *exits: Cell) -> SafePaths:
         key = level, exits
@@ -116,9 +126,8 @@ class _Routes:
 def _soonest(table: Timetable, routes: _Routes, cell: Cell) -> tuple[int, Plan] | None:
     """Return the soonest plan by one of the best ways, in the first forecast that has any."""
     for level in routes.outlook.hopeful(cell):
-        options = [(table.soonest(cell, *way), *way) for way in routes.of(cell, level)]
         best, end = None, table.end
-        for out, exit, field in sorted(options, key=itemgetter(0, 1))[:_TRIED]:
+        for out, exit, field in routes.best(table, cell, level):
             if out <= end:
                 plan = table.search(cell, exit, field, routes.outlook[level], end)
                 if plan:
