@@ -39,8 +39,8 @@ BASELINES = (
     *("stay", "counting", "shuffle", "greedy"),
     *("fire-aware", "flow", "lookahead", "reserve"),
 )
-# Of the sample: agents that are quick everywhere, and for the others the largest map in cells.
-_QUICK, _SMALL = {"stay", "greedy"}, 1500
+# Of the sample: the agent that is played on every map, and for the others the most cells.
+_EVERYWHERE, _MOST_CELLS = "greedy", 1500
 
 
 def main() -> int:
@@ -145,19 +145,19 @@ def verify(manifest: Manifest, results: Path) -> None:
 def sample(manifest: Manifest, name: str) -> list[int]:
     """Return the episodes that are played again to check a baseline.
 
-    Of one that is quick on any map the first and the last of each scenario, of others the first
-    of each scenario on a small map.
+    Of one, which is quick, the first and the last of each scenario; of the others the first of
+    each scenario on a small map.
     """
     spans: dict[str, list[int]] = {}
     for index in range(len(manifest)):
         spans.setdefault(manifest.episode(index).scenario_id, []).append(index)
-    if name in _QUICK:
+    if name == _EVERYWHERE:
         return [index for span in spans.values() for index in (span[0], span[-1])]
     maps = {scenario: manifest.scenarios[scenario].map for scenario in spans}
     return [
         spans[scenario][0]
         for scenario, world in maps.items()
-        if world.width * world.height <= _SMALL
+        if world.width * world.height <= _MOST_CELLS
     ]
 
 

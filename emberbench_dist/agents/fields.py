@@ -116,7 +116,7 @@ def raise_distances(
         if steps < FAR:
             field[cell] = steps
             found[steps].append(cell)
-    for steps, cell in _nearest_first(found):
+    for steps, cell in nearest_first(found):
         if field[cell] == steps:
             for near in beside[cell]:
                 if field[near] > steps + 1 and near in lost:
@@ -134,7 +134,7 @@ def _lose(
         field[cell] = FAR
     lost.pop(FAR, None)
     gone = set(chain.from_iterable(lost.values()))
-    for steps, cell in _nearest_first(lost):
+    for steps, cell in nearest_first(lost):
         for near in beside[cell]:
             if field[near] == steps + 1 and steps not in [field[on] for on in beside[near]]:
                 field[near] = FAR
@@ -143,7 +143,7 @@ def _lose(
     return gone
 
 
-def _nearest_first(cells: dict[int, list[Cell]]) -> Iterator[tuple[int, Cell]]:
+def nearest_first(cells: dict[int, list[Cell]]) -> Iterator[tuple[int, Cell]]:
     """Take out and yield cells by distance, with those that are added meanwhile, not nearer."""
     for steps in count(min(cells, default=0)):
         if not cells:

@@ -10,10 +10,12 @@ from hypothesis import strategies as st
 from strategies import scenario_documents, seeds
 from worlds import random_document, simulator
 
+from emberbench_dist.agents import paths as paths_module
 from emberbench_dist.agents.baselines import FireAware, Lookahead
-from emberbench_dist.agents.baselines import fire_aware as fire_aware_module
 from emberbench_dist.agents.baselines.lookahead import _costs
 from emberbench_dist.agents.fields import ExitFields, distances, standing, ways
+from emberbench_dist.agents.forecast import Forecast
+from emberbench_dist.agents.paths import SafePaths
 from emberbench_dist.contract.actions import Action
 from emberbench_dist.contract.scenario import parse_scenario
 from emberbench_dist.simulator.grid import BURNING, grid_of
@@ -92,9 +94,26 @@ def test_a_straight_way_is_what_a_search_finds(document, seed):
     with pytest.MonkeyPatch.context() as patch:
         for seen in observations(document, seed):
             quick = FireAware().act(seen)
-            patch.setattr(fire_aware_module._Paths, "_straight", lambda *_: None)
+            patch.setattr(SafePaths, "straight", lambda *_: None)
             assert FireAware().act(seen) == quick
             patch.undo()
+
+
+@settings(max_examples=35)
+@given(document=documents, seed=seeds)
+def test_a_search_that_takes_long_finds_the_same(document, seed):
+    """Straight ways are the same by bitboards, where going from cell to cell takes long."""
+    for seen in observations(document, seed):
+        fields, forecast = ExitFields().follow(seen), Forecast(seen, 1)
+        for exit in fields.exits:
+            paths = [SafePaths(seen.map, fields.to(exit), forecast) for _ in range(2)]
+            for cell in standing(seen).values():
+                if forecast.is_safe(cell, 0):
+                    with pytest.MonkeyPatch.context() as patch:
+                        patch.setattr(paths_module, "PATIENCE", 10**6)
+                        expected = paths[0].straight(cell)
+                        patch.setattr(paths_module, "PATIENCE", 0)
+                        assert paths[1].straight(cell) == expected
 
 
 @settings(max_examples=35)

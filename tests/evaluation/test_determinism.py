@@ -39,8 +39,8 @@ PINNED = {
         "0fc5a6cc5af848fe28e17e21e07a8bcb1c772a67b2c5f23a46535ef6c4c1a6d3",
     ),
     "reserve": (
-        "a46c52ebd6a980c3443909b2f0256e46899262c1047a807e54706d1a95c6416d",
-        "12e0d388bd8323a36446260a530b065cc602af90cb7a52eb7d6c16c73d03dd01",
+        "9f7b663ba9201f3d1c2bca30ff9437edce4b57a6a63f96e32d18c814ab80fc6b",
+        "7afb89dbbb131c4b6138adfbac91525d100b7d4addbc9b870328bad716d1e756",
     ),
     "shuffle": (
         "b5dc8c7d8eae47066d8e49f0e11ec7d6639bbb448cc053309d0cb9c1cfe5173a",

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import islice
+from operator import itemgetter
 from typing import Final
 
-from emberbench_dist.agents.fields import ExitFields, standing, step_between, ways
+from emberbench_dist.agents.fields import ExitFields, Field, standing, step_between, ways
 from emberbench_dist.agents.forecast import Outlook
-from emberbench_dist.agents.timetable import REFRESH, Plan, Timetable
+from emberbench_dist.agents.paths import SafePaths, along
+from emberbench_dist.agents.timetable import REFRESH, WINDOW, Plan, Timetable
 from emberbench_dist.contract.actions import Action
 from emberbench_dist.contract.observation import GridMap, Observation
 from emberbench_dist.simulator.grid import Cell, grid_of
@@ -56,10 +59,11 @@ class Reserve:
             return table
         fields = self._fields.follow(observation)
         nearest = fields.to(*fields.exits)
+        routes = _Routes(observation.map, fields, outlook)
         table.waiting.update(missing.values())
         for person, cell in sorted(missing.items(), key=lambda item: nearest[item[1]]):
             table.waiting.remove(cell)
-            found = _soonest(table, outlook, fields, cell)
+            found = _soonest(table, routes, cell)
             if found:
                 self._plans[person] = found
                 table.reserve(found[1])
@@ -82,16 +86,50 @@ class Reserve:
         }
 
 
-def _soonest(
-    table: Timetable, outlook: Outlook, fields: ExitFields, cell: Cell
-) -> tuple[int, Plan] | None:
-    """Return the soonest plan by one of the best exits, in the first forecast that has any."""
-    exits = sorted((table.soonest(cell, exit, fields.to(exit)), exit) for exit in fields.exits)
-    for level in outlook.hopeful(cell):
+class _Routes:
+    """The ways of a step that somebody may plan along: straight to an exit, or around the fire."""
+
+    def __init__(self, world: GridMap, fields: ExitFields, outlook: Outlook) -> None:
+        self._world, self._fields, self.outlook = world, fields, outlook
+        self._paths: dict[tuple[int, tuple[Cell, ...]], SafePaths] = {}
+
+    def best(self, table: Timetable, cell: Cell, level: int) -> list[tuple[int, Cell, Field]]:
+        """Return when one could be out at best, by which exits, with the distances to them.
+
+        These are the best ways that are safe at a level; exits are looked at in turn, since most
+        people need no more than the first.
+        """
+        fields, exits = self._fields, self._fields.exits
+        ranked = sorted((table.soonest(cell, exit, fields.to(exit)), exit) for exit in exits)
+        straight = (
+            (out, exit, fields.to(exit))
+            for out, exit in ranked
+            if self._safe(level, exit).straight(cell) is not None
+        )
+        found = list(islice(straight, _TRIED))
+        nearest = self._safe(level, *exits)
+        if nearest.straight(cell) is None:
+            path = nearest.around(cell)
+            if self._safe(level, path[-1]).straight(cell) is None:
+                field = along(self._world, path, WINDOW)
+                found.append((table.soonest(cell, path[-1], field), path[-1], field))
+        return sorted(found, key=itemgetter(0, 1))[:_TRIED]
+
+    def _safe(self, level: int, *exits: Cell) -> SafePaths:
+        key = level, exits
+        if key not in self._paths:
+            field, forecast = self._fields.to(*exits), self.outlook[level]
+            self._paths[key] = SafePaths(self._world, field, forecast)
+        return self._paths[key]
+
+
+def _soonest(table: Timetable, routes: _Routes, cell: Cell) -> tuple[int, Plan] | None:
+    """Return the soonest plan by one of the best ways, in the first forecast that has any."""
+    for level in routes.outlook.hopeful(cell):
         best, end = None, table.end
-        for out, exit in exits[:_TRIED]:
+        for out, exit, field in routes.best(table, cell, level):
             if out <= end:
-                plan = table.search(cell, exit, fields.to(exit), outlook[level], end)
+                plan = table.search(cell, exit, field, routes.outlook[level], end)
                 if plan:
                     best, end = plan, plan.out - 1
         if best:
