@@ -70,7 +70,7 @@ def test_pyarrow_that_cannot_be_imported_is_a_problem(monkeypatch):
 def test_an_extra_that_is_not_there_is_named_and_no_problem(monkeypatch):
     """What is missing, and the command that brings it."""
     monkeypatch.setattr(machine, "find_spec", lambda name: None if name == "scipy" else name)
-    analysis, rl = machine.extras(ASKED)
+    analysis, _, rl = machine.extras(ASKED)
     assert (analysis.level, rl.text) == (OK, "there")
     assert analysis.text == "not there (scipy): pip install 'emberbench-dist[analysis]'"
 
