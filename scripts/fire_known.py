@@ -20,7 +20,7 @@ from emberbench_dist.simulator.grid import board, cells_of, grid_of
 
 # A flow has a node for each cell at each time. On larger maps that is too much, and people are
 # taken to be in each other's way at the exits alone.
-MOST_CELLS = 64 * 64
+MOST_CELLS = 48 * 48
 
 
 def best_possible(manifest: Manifest) -> dict[str, float]:
