@@ -9,13 +9,13 @@ answered by the number of nodes, `client` by its address. It ends with its input
 from __future__ import annotations
 
 import os
+import socket
 import sys
 import tempfile
 import time
 from contextlib import contextmanager
 from pathlib import Path
 
-import ray
 from ray._raylet import GcsClient
 from ray.cluster_utils import Cluster
 
@@ -58,12 +58,20 @@ class Host:
         self.cluster.remove_node(node)
 
     def serve(self):
-        """Serve drivers elsewhere; return the address for them."""
-        from ray.util.client.server.server import serve
-
-        ray.init(self.cluster.address, log_to_driver=False)
-        self.server = serve("127.0.0.1", 25001)
-        return "127.0.0.1:25001"
+        """Serve drivers elsewhere, as `ray start --ray-client-server-port`; return the address."""
+        head = self.cluster.head_node
+        with socket.create_server(("", 0)) as free:
+            port = free.getsockname()[1]
+        head._ray_params.ray_client_server_port = port
+        head.start_ray_client_server()
+        address = head.node_ip_address, port
+        while True:
+            try:
+                socket.create_connection(address, 1).close()
+            except ConnectionRefusedError:
+                time.sleep(0.1)
+            else:
+                return f"{address[0]}:{port}"
 
 
 @contextmanager

@@ -107,6 +107,7 @@ class RayPool:
         if time.monotonic() - min(starting.values(), default=float("inf")) < _PATIENCE_SECONDS:
             return unfit
         total, placed = len(self._actors), len(self._actors) - len(starting)
+        self._require_ray()
         return f"{placed} of {total} workers placed: {self._places.lacks()}"
 
     def require_place(self) -> None:
@@ -140,6 +141,11 @@ class RayPool:
         if self._nodes and self._nodes.are_asked():
             self._next_look = time.monotonic() + _GLANCE_SECONDS
 
+    def _require_ray(self) -> None:
+        """Raise `ClusterError` where Ray has died: a question to it would not be answered."""
+        if gone := self._gone():
+            raise ClusterError(f"Ray has died: {gone} is gone")
+
     def _give_way(self) -> None:
         """Let the next worker that has finished a batch go, where its place is waited for."""
         if self._steadfast or self._starting() or time.monotonic() < self._next_yield:
@@ -159,6 +165,7 @@ class RayPool:
         """Return the nodes that may have no worker, or not yet."""
         if self._nodes is None:
             return frozenset()
+        self._require_ray()
         self._nodes.look()
         return self._nodes.closed()
 
