@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 import tempfile
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 TESTS = Path(__file__).parent
@@ -71,7 +71,8 @@ class Host:
 def cluster():
     """Keep a cluster."""
     # Ray's sockets need a short path.
-    with tempfile.TemporaryDirectory(dir="/tmp", ignore_cleanup_errors=True) as folder:
-        host = Host(folder)
+    with (
+        tempfile.TemporaryDirectory(dir="/tmp", ignore_cleanup_errors=True) as folder,
+        closing(Host(folder)) as host,
+    ):
         yield host
-        host.close()
