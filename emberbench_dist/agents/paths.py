@@ -33,7 +33,7 @@ class SafePaths:
     def straight(self, start: Cell) -> Cell | None:
         """Return the first cell of a safe path on which each step is nearer to an exit."""
         steps = self._field[start]
-        if not any(self._forecast.is_safe(exit, steps - 1) for exit in self._exits):
+        if steps == FAR or not any(self._forecast.is_safe(exit, steps - 1) for exit in self._exits):
             return None
         trail, branches = [start], [self._nearer(start)]
         for _ in range(PATIENCE * steps):

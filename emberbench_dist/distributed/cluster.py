@@ -6,10 +6,11 @@ import logging
 import os
 import secrets
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -60,9 +61,9 @@ def local_cluster(cpus: int) -> Iterator[Watch]:
     folder = _temp_folder()
     settings: dict[str, str | None] = {
         **_QUIET,
-        # Ray listens on all interfaces, so a token of this process keeps strangers out.
+        # Ray listens on all interfaces, so a token of this run keeps strangers out.
         "RAY_AUTH_MODE": "token",
-        "RAY_AUTH_TOKEN": _token(),
+        "RAY_AUTH_TOKEN": secrets.token_hex(32),
         "RAY_ADDRESS": None,
     }
     with _environment(settings):
@@ -133,12 +134,16 @@ def _set(values: dict[str, str | None]) -> None:
             os.environ.pop(name, None)
         else:
             os.environ[name] = value
+    if "ray" in sys.modules:
+        _read_settings_again()
 
 
-@cache
-def _token() -> str:
-    """Return one token for every Ray of this process, which reads it only once."""
-    return secrets.token_hex(32)
+def _read_settings_again() -> None:
+    """Let a Ray that was imported under other settings take those of the environment."""
+    inside: Any = import_module("ray._raylet")
+    inside.Config.initialize("")
+    if hasattr(inside, "AuthenticationTokenLoader"):  # older ones know no tokens
+        inside.AuthenticationTokenLoader.instance().reset_cache()
 
 
 def _temp_folder() -> Path:

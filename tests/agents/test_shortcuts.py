@@ -116,6 +116,18 @@ def test_a_search_that_takes_long_finds_the_same(document, seed):
                         assert paths[1].straight(cell) == expected
 
 
+def test_an_exit_behind_a_wall_is_not_searched_for(monkeypatch):
+    """Where no path leads to an exit there is no straight way, however little patience there is."""
+    seen = simulator("a . E1 # E2\n. . . # *").observe()
+    fields = ExitFields().follow(seen)
+    monkeypatch.setattr(paths_module, "PATIENCE", 0)
+    (a,) = standing(seen).values()
+    near, far = sorted(fields.exits, key=lambda way: fields.to(way)[a])
+    forecast = Forecast(seen, 1)
+    assert SafePaths(seen.map, fields.to(near), forecast).straight(a) is not None
+    assert SafePaths(seen.map, fields.to(far), forecast).straight(a) is None
+
+
 @settings(max_examples=35)
 @given(document=documents, seed=seeds)
 def test_a_trial_of_those_concerned_is_a_trial_of_all(document, seed):

@@ -171,6 +171,7 @@ def test_a_driver_outside_the_cluster(host, join):
 PROBE = """
 import json, os, sys, tempfile
 from pathlib import Path
+import ray
 from emberbench_dist import evaluate_distributed
 
 def traces():
@@ -187,7 +188,7 @@ print(json.dumps([result.outcome, result.committed, traces() == before]))
 def test_a_local_run_is_alone_and_leaves_no_trace(host, manifest, tmp_path):
     """A run without address ignores RAY_ADDRESS; environment and temporary folders stay clean.
 
-    So another one can follow it in the same process.
+    So another one can follow it in the same process, which may have imported Ray before.
     """
     short = tmp_path / "t"
     short.mkdir()
