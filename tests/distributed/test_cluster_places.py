@@ -13,7 +13,10 @@ class Cluster:
 
     def __init__(self, *nodes, free, dead=()):
         """Have nodes with resources, and some of them free."""
-        self.all = [{"Alive": node not in dead, "Resources": node} for node in nodes]
+        self.all = [
+            {"NodeID": str(number), "Alive": node not in dead, "Resources": node}
+            for number, node in enumerate(nodes)
+        ]
         self.free = free
 
     def nodes(self):
@@ -43,6 +46,13 @@ def test_room(monkeypatch, needs, in_all, free):
     monkeypatch.setattr(places, "_RAY", Cluster(*nodes, free={"CPU": 5.0}, dead=[dead]))
     found = Places(needs)
     assert (found.in_all(), found.free()) == (in_all, free)
+
+
+def test_closed_nodes_have_no_room(monkeypatch):
+    """A node that cannot play is not counted."""
+    nodes = ({"CPU": 4.0}, {"CPU": 3.0})
+    monkeypatch.setattr(places, "_RAY", Cluster(*nodes, free={"CPU": 7.0}))
+    assert [Places({"CPU": 1}).in_all(closed) for closed in ((), ("0",), ("0", "1"))] == [7, 3, 0]
 
 
 def test_what_is_lacking(monkeypatch):
