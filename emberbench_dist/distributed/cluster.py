@@ -22,7 +22,7 @@ _MIB = 2**20
 _STORE_BYTES = 128 * _MIB
 _MIN_STORE_BYTES = 76 * _MIB  # Ray refuses less than 75 MiB
 # A socket path may have 107 bytes, and Ray adds most of them.
-_MAX_TEMP_PATH = 30
+MAX_TEMP_PATH = 30
 
 # Read by Ray when it is imported or started.
 _QUIET = {
@@ -149,7 +149,7 @@ def _read_settings_again() -> None:
 def _temp_folder() -> Path:
     """Return a new folder with a path short enough for Ray's sockets."""
     base = tempfile.gettempdir()
-    if len(base) > _MAX_TEMP_PATH:
+    if len(base) > MAX_TEMP_PATH:
         base = "/tmp"  # noqa: S108 - mkdtemp makes a private folder in it
     _sweep(Path(base))
     try:

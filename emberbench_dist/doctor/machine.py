@@ -15,7 +15,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from emberbench_dist import __version__
-from emberbench_dist.distributed.cluster import available_cpus
+from emberbench_dist.distributed.cluster import MAX_TEMP_PATH, available_cpus
 from emberbench_dist.doctor.finding import OK, PROBLEM, WARNING, Asked, Finding
 from emberbench_dist.evaluation.suites import built_in_manifests
 
@@ -30,7 +30,6 @@ _EXTRAS = {
 _RAY_MIB, _WORKER_MIB = 600, 130
 _LEAST_SHARED_MIB = 95
 _LEAST_FILES = 1024
-_MAX_TEMP_PATH = 30
 _PROXIES = ("grpc_proxy", "http_proxy", "https_proxy", "all_proxy")
 _SHARED = Path("/dev/shm")  # noqa: S108 - where Ray keeps its store
 _MEMORY_LIMITS = (
@@ -131,7 +130,7 @@ def temporary_folder(_: Asked) -> Iterator[Finding]:
     """Tell where Ray's sockets will be; their paths may not be long."""
     base = tempfile.gettempdir()
     text = base
-    if len(base) > _MAX_TEMP_PATH:
+    if len(base) > MAX_TEMP_PATH:
         base = "/tmp"  # noqa: S108 - as a run does
         text = f"{base}, as the path of TMPDIR is too long for Ray's sockets"
     if os.access(base, os.W_OK | os.X_OK):
