@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from commands import folder_in_memory
 
+from emberbench_dist.agents.baselines import Greedy
+from emberbench_dist.runner.evaluate import evaluate
 from manifests import hall, write_manifest
 
 SCRIPT = Path(sys.executable).with_name("dist-eval")
@@ -72,3 +76,19 @@ def manifest(tmp_path):
         tmp_path / "input",
         [(hall("one"), {"first": 1, "count": 20}), (hall("two", 8), {"first": 9, "count": 20})],
     )
+
+
+@pytest.fixture(scope="module")
+def room():
+    """Play a run in a folder where nothing waits for a disk."""
+    with folder_in_memory() as room:
+        path = write_manifest(room / "input", [(hall("one"), {"first": 1, "count": 5})])
+        evaluate(path, Greedy, room / "run")
+        yield room
+
+
+@pytest.fixture
+def run(room, tmp_path):
+    """Return a copy of it."""
+    shutil.copytree(room / "run", tmp_path / "run")
+    return tmp_path / "run"

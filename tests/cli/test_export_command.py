@@ -2,34 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
-
 import pytest
-from commands import dist_eval, folder_in_memory
+from commands import dist_eval
 from rows import contents
 
-from emberbench_dist.agents.baselines import Greedy
 from emberbench_dist.artifacts.run_folder import RunFolder
-from emberbench_dist.runner.evaluate import evaluate
-from manifests import hall, write_manifest
 
 TABLES = ("episodes", "people", "steps", "execution")
-
-
-@pytest.fixture(scope="module")
-def room():
-    """Play a run in a folder where nothing waits for a disk."""
-    with folder_in_memory() as room:
-        path = write_manifest(room / "input", [(hall("one"), {"first": 1, "count": 5})])
-        evaluate(path, Greedy, room / "run")
-        yield room
-
-
-@pytest.fixture
-def run(room, tmp_path):
-    """Return a copy of it."""
-    shutil.copytree(room / "run", tmp_path / "run")
-    return tmp_path / "run"
 
 
 def test_tables_come_back(run, room):

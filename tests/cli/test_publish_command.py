@@ -15,7 +15,7 @@ from http.client import HTTPConnection
 from pathlib import Path
 
 import pytest
-from commands import dist_eval, folder_in_memory
+from commands import dist_eval
 from google_store import google_store
 from servers import reply, says, serving
 
@@ -24,27 +24,10 @@ from emberbench_dist.artifacts.publishing import publish as publishing
 from emberbench_dist.artifacts.run_folder import RunFolder
 from emberbench_dist.cli import run as run_command
 from emberbench_dist.runner.evaluate import evaluate
-from manifests import hall, write_manifest
 
 TABLES = {f"{name}.parquet" for name in ("episodes", "people", "steps", "execution")}
 FILES = {"artifact.jsonl", "traces.jsonl", "run.json", *TABLES}
 KEYS = {"AWS_ACCESS_KEY_ID": "AKIAEXAMPLE", "AWS_SECRET_ACCESS_KEY": "hunter2hunter2"}
-
-
-@pytest.fixture(scope="module")
-def room():
-    """Play a run in a folder where nothing waits for a disk."""
-    with folder_in_memory() as room:
-        path = write_manifest(room / "input", [(hall("one"), {"first": 1, "count": 5})])
-        evaluate(path, Greedy, room / "run")
-        yield room
-
-
-@pytest.fixture
-def run(room, tmp_path):
-    """Return a copy of it."""
-    shutil.copytree(room / "run", tmp_path / "run")
-    return tmp_path / "run"
 
 
 @pytest.fixture(scope="module")

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
+from clusters import cluster as several_nodes
+from clusters import environment
 
 from emberbench_dist.artifacts.run_folder import RunFolder
 from emberbench_dist.distributed.cluster import local_cluster
@@ -14,6 +18,7 @@ from emberbench_dist.evaluation.manifest import load_manifest
 from emberbench_dist.runner.run import Plan, run
 
 CPUS = 6
+SCRIPT = Path(sys.executable).with_name("dist-eval")
 
 
 @pytest.fixture(scope="session")
@@ -44,3 +49,33 @@ def play(cluster, tmp_path, monkeypatch):
         return run(plan, open_pool)
 
     return run_it
+
+
+@pytest.fixture(scope="module")
+def host():
+    """Keep a cluster of several nodes for the tests of a module."""
+    with several_nodes() as host:
+        yield host
+
+
+@pytest.fixture
+def start(tmp_path):
+    """Return a function that starts `dist-eval` beside a cluster; all are killed at the end."""
+    started = []
+
+    def call(*arguments, cwd=tmp_path):
+        process = subprocess.Popen(
+            [SCRIPT, *map(str, arguments)],
+            cwd=cwd,
+            env=environment(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        started.append(process)
+        return process
+
+    yield call
+    for process in started:
+        process.kill()
+        process.communicate()

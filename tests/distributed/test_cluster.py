@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 from clusters import cluster, environment
@@ -18,15 +17,7 @@ from emberbench_dist.errors import LedgerError
 from emberbench_dist.runner.evaluate import evaluate
 from manifests import hall, write_manifest
 
-SCRIPT = Path(sys.executable).with_name("dist-eval")
 EPISODES = 150  # more than are played before the tests say that it may hurry
-
-
-@pytest.fixture(scope="module")
-def host():
-    """Keep a cluster for these tests."""
-    with cluster() as host:
-        yield host
 
 
 @pytest.fixture
@@ -36,27 +27,14 @@ def manifest(tmp_path):
 
 
 @pytest.fixture
-def join(host, manifest, tmp_path):
+def join(host, start, manifest, tmp_path):
     """Return a function that starts a run on the cluster."""
-    started = []
 
     def call(*arguments, out="run", address=host.address):
-        command = [SCRIPT, manifest, "--agent", "misbehaving:Dawdles", "--out", out, *arguments]
-        process = subprocess.Popen(
-            [*map(str, command), "--address", address],
-            cwd=tmp_path,
-            env=environment(),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        started.append(process)
-        return Run(process, tmp_path / out, manifest)
+        command = [manifest, "--agent", "misbehaving:Dawdles", "--out", out, *arguments]
+        return Run(start(*command, "--address", address), tmp_path / out, manifest)
 
-    yield call
-    for process in started:
-        process.kill()
-        process.communicate()
+    return call
 
 
 class Run:

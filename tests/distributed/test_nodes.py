@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import os
 import platform
-import subprocess
 from pathlib import Path
 from zipfile import ZipFile
 
 import pytest
-from clusters import cluster, environment
-from test_cluster import SCRIPT, Run
+from test_cluster import Run
 
 from emberbench_dist import __version__
 from emberbench_dist.agents.baselines import Greedy
@@ -129,13 +127,6 @@ def test_a_worker_of_another_version_does_not_start():
         Worker(Setup({}, "greedy", version="9.9"), 0)
 
 
-@pytest.fixture(scope="module")
-def host():
-    """Keep a cluster for these tests."""
-    with cluster() as host:
-        yield host
-
-
 @pytest.fixture
 def manifest(tmp_path):
     """Write a manifest of a few short episodes."""
@@ -157,26 +148,9 @@ def agents(tmp_path):
 
 
 @pytest.fixture
-def run(host, tmp_path):
+def run(host, start, tmp_path):
     """Return a function that starts `dist-eval` on the cluster."""
-    started = []
-
-    def call(*arguments, cwd=tmp_path):
-        process = subprocess.Popen(
-            [str(argument) for argument in (SCRIPT, *arguments, "--address", host.address)],
-            cwd=cwd,
-            env=environment(),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        started.append(process)
-        return process
-
-    yield call
-    for process in started:
-        process.kill()
-        process.communicate()
+    return lambda *arguments, cwd=tmp_path: start(*arguments, "--address", host.address, cwd=cwd)
 
 
 def end_of(process):
